@@ -1,0 +1,1 @@
+"""What dagentd touches outside itself: one outside thing in each file."""

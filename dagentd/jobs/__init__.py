@@ -1,0 +1,1 @@
+"""What the daemon does: each job plans (pure), then applies."""

@@ -1,0 +1,1 @@
+"""The vocabulary: what projects, features and sessions are, with no I/O."""

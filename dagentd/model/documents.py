@@ -1,0 +1,139 @@
+"""The five documents of a session, as they are on disk; what we do not know in them is kept."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from dagentd.model.jsontext import Undecodable
+
+
+class Document(BaseModel):
+    """Python names inside, camelCase outside. Only what was there or was set is written back, so a null
+    stays a null and a missing field stays missing."""
+
+    model_config = ConfigDict(extra="allow", alias_generator=to_camel, populate_by_name=True)
+
+    @classmethod
+    def parse(cls, raw: Any) -> Self:
+        try:
+            return cls.model_validate(raw)
+        except ValidationError as error:
+            raise Undecodable(_in_words(error)) from None
+
+    def raw(self) -> dict[str, Any]:
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+
+class Position(Document):
+    """How far into the journal a projection goes: an offset, and the hash of the record that ends there."""
+
+    pos: int
+    sum: str
+
+
+class Message(Document):
+    id: str | None = None
+    role: Any = None
+    content: Any = None
+    timestamp: Any = None
+    metadata: Any = None
+
+    @property
+    def internal(self) -> bool:
+        return isinstance(self.metadata, dict) and self.metadata.get("internal") is True
+
+
+class Chat(Document):
+    messages: list[Any]
+    total_messages: Any = None
+    oldest_message_timestamp: Any = None
+    newest_message_timestamp: Any = None
+    dagentd: Any = None
+
+
+class Summary(Document):
+    completed: list[Any] = Field(default_factory=list)
+    in_progress: list[Any] = Field(default_factory=list)
+    pending: list[Any] = Field(default_factory=list)
+    blockers: list[Any] = Field(default_factory=list)
+    decisions: list[Any] = Field(default_factory=list)
+
+
+class Checkpoint(Document):
+    version: int = 1
+    created_at: Any = None
+    updated_at: Any = None
+    summary: Summary = Field(default_factory=Summary)
+    compaction_info: Any = None
+    stats: Any = None
+    ralph_loop: Any = None
+    tokens: Any = None
+    backend: Any = None
+    model: Any = None
+    dagentd: Any = None
+
+
+class Session(Document):
+    id: str
+    type: str = "feature"
+    agent_type: str = "pm"
+    feature_id: str = ""
+    task_id: str | None = None
+    task_state: str | None = None
+    created_at: Any = None
+    updated_at: Any = None
+    status: str = "active"
+    files: Any = None
+    stats: Any = None
+    migrated_from: Any = None
+    dagentd: Any = None
+
+
+class Context(Document):
+    project_root: Any = None
+    feature_id: Any = None
+    feature_name: Any = None
+    feature_goal: Any = None
+    task_id: Any = None
+    task_title: Any = None
+    task_state: Any = None
+    dag_summary: Any = None
+    dependencies: Any = None
+    dependents: Any = None
+    project_structure: Any = None
+    claude_md: Any = None
+    project_md: Any = None
+    agents_md: Any = None
+    spec: Any = None
+    attachments: Any = None
+    recent_commits: Any = None
+    git_branch: Any = None
+    git_commit: Any = None
+    updated_at: Any = None
+    tokens: Any = None
+
+
+class AgentDescription(Document):
+    agent_type: str
+    role_instructions: str = ""
+    tool_instructions: str = ""
+    created_at: Any = None
+
+
+def position_of(raw: dict[str, Any]) -> Position | None:
+    """The journal position a document carries; None for one that somebody else made."""
+    try:
+        return Position.parse(raw["dagentd"])
+    except (KeyError, Undecodable):
+        return None
+
+
+def _in_words(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "document"
+    if first["type"] == "missing":
+        return f"has no {where!a}"
+    return f"has a wrong {where!a}: {first['msg'].lower()}"

@@ -1,0 +1,59 @@
+"""Ids: how session ids are made, and the check that every id passes before it becomes a path."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any, Literal, get_args
+
+from dagentd.errors import InvalidInput
+from dagentd.model import jsontext
+
+AgentType = Literal["pm", "dev", "qa", "harness", "merge"]
+TaskState = Literal["planning", "in_dev", "dev_complete", "in_qa", "qa_complete", "ready_for_merge", "merged"]
+SessionType = Literal["feature", "task"]
+
+_PATH_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII)
+
+
+def is_safe(text: object) -> bool:
+    return isinstance(text, str) and _PATH_SAFE.fullmatch(text) is not None and ".." not in text
+
+
+def checked(text: str, what: str = "session id") -> str:
+    """The id itself, or an error: an id is part of a file name."""
+    if not is_safe(text):
+        shown = ascii(text if len(str(text)) <= 60 else f"{str(text)[:57]}...")
+        raise InvalidInput(
+            f"{shown} cannot be a {what}",
+            hint="Use 1 to 200 of A-Z a-z 0-9 . _ - starting with a letter or digit, without '..'.",
+        )
+    return text
+
+
+def feature_session(agent: str, feature: str) -> str:
+    return checked(f"{one_of(agent, AgentType, 'agentType')}-feature-{checked(feature, 'feature id')}")
+
+
+def task_session(agent: str, feature: str, task: str, state: str) -> str:
+    agent = one_of(agent, AgentType, "agentType")
+    state = one_of(state, TaskState, "taskState")
+    return checked(f"{agent}-task-{checked(feature, 'feature id')}-{checked(task, 'task id')}-{state}")
+
+
+def one_of(value: str, choices: Any, name: str) -> str:
+    allowed = get_args(choices)
+    if value not in allowed:
+        raise InvalidInput(f"{name} is {value!a}", hint=f"Use one of: {', '.join(allowed)}.")
+    return value
+
+
+def derived(source: str, role: Any, timestamp: Any, content: Any, ordinal: int) -> str:
+    """The id of an entry that has none: the same each time that entry is read."""
+    parts = jsontext.encode([source, role, timestamp, content, ordinal])
+    return "x-" + hashlib.sha256(parts).hexdigest()[:32]
+
+
+def clashing(message_id: str, content: bytes) -> str:
+    """The id of another message that came under an id which is taken."""
+    return f"{message_id}~{hashlib.sha256(content).hexdigest()[:8]}"

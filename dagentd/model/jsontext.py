@@ -1,0 +1,93 @@
+"""JSON as it is on disk: what other programs wrote can be read, and what we write they can read."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+
+class Undecodable(ValueError):
+    """The bytes are not one JSON document; str() says why in words for a user."""
+
+
+def encode(value: Any) -> bytes:
+    """One line, non-ASCII as itself. A lone surrogate becomes its JSON escape: that is what
+    `backslashreplace` writes, and UTF-8 cannot hold one."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def pretty(value: Any) -> bytes:
+    """A whole document: two-space indent and a final newline."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, indent=2)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def decode(data: bytes) -> Any:
+    """Parse what another program wrote. A repeated key is refused: taking the last would drop the first."""
+    if not data.strip(b" \t\r\n"):
+        raise Undecodable("is empty")
+    if not data.strip(b"\0"):
+        raise Undecodable("holds nothing but NUL bytes")
+    try:
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise Undecodable(f"is not valid UTF-8 at byte {error.start}") from None
+    except RecursionError:
+        raise Undecodable("is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise Undecodable(f"is not valid JSON: {error.msg} at line {error.lineno}") from None
+    except Undecodable:
+        raise
+    except ValueError as error:
+        raise Undecodable(f"is not valid JSON: {error}") from None
+
+
+def decode_object(data: bytes) -> dict[str, Any]:
+    value = decode(data)
+    if not isinstance(value, dict):
+        raise Undecodable(f"must hold an object, not {kind(value)}")
+    return value
+
+
+def decode_own(data: bytes) -> Any:
+    """Parse a line that we wrote ourselves: the fast path."""
+    return json.loads(data)
+
+
+def kind(value: Any) -> str:
+    """The JSON name of a value's type, for messages to users."""
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise Undecodable(f"has the key {json.dumps(twice)} twice in one object")
+    return result
+
+
+def _no_constant(_: str) -> None:
+    """NaN and Infinity are Python's and not JSON: written back they would make the file unreadable in JavaScript."""
+    return None
+
+
+def _finite(value: Any) -> Any:
+    """The same value with null for what JSON has no number for (1e999 is read as infinity)."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return value

@@ -1,0 +1,88 @@
+"""Where things are: a project, its trees, features and session folders, as names and paths only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Style = Literal["prefixed", "folder"]
+Shape = Literal["flat", "nested"]
+
+DOCUMENTS = ("session", "chat", "checkpoint", "context", "agent-description")
+
+
+@dataclass(frozen=True)
+class Project:
+    """A git repository whose root the user gave us."""
+
+    root: Path
+    common_dir: Path  # of git: where locks, kept journals and the spool are
+
+    @property
+    def own_dir(self) -> Path:
+        return self.common_dir / "dagentd"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.own_dir / "lock"
+
+    @property
+    def kept_dir(self) -> Path:
+        return self.own_dir / "kept"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One `.dagent` folder: a worktree's, or the project's own."""
+
+    path: Path
+    worktree: Path
+
+    @property
+    def name(self) -> str:
+        return self.worktree.name
+
+
+@dataclass(frozen=True)
+class FeatureFolder:
+    id: str
+    path: Path
+    tree: Tree
+    shape: Shape
+
+    @property
+    def sessions_dir(self) -> Path:
+        return self.path / "sessions"
+
+    def task_dir(self, task: str) -> Path:
+        return self.path / "nodes" / task
+
+
+@dataclass(frozen=True)
+class SessionFolder:
+    """The names of one session's files. `names` has those that session.json gave and that exist."""
+
+    id: str
+    path: Path
+    style: Style
+    feature: FeatureFolder
+    task_id: str | None = None
+    names: dict[str, str] = field(default_factory=dict)
+
+    def conventional(self, document: str, suffix: str = ".json") -> Path:
+        if self.style == "folder":
+            return self.path / f"{document}{suffix}"
+        return self.path / f"{document}_{self.id}{suffix}"
+
+    def document(self, name: str) -> Path:
+        given = self.names.get(name)
+        return self.path / given if given else self.conventional(name)
+
+    @property
+    def journal(self) -> Path:
+        return self.conventional("history", ".jsonl")
+
+    def within_feature(self, path: Path) -> str:
+        """How a source is named in derived message ids: equal on every machine."""
+        return path.relative_to(self.feature.path).as_posix()

@@ -1,0 +1,1 @@
+"""Where sessions live: the only code that writes under .dagent."""
