@@ -1,0 +1,101 @@
+"""The `dagentd` command: a table of commands that load when they are called, and where errors become words."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from dagentd import __version__
+from dagentd.cli import output
+from dagentd.errors import DagentdError
+
+# Name: where the command is, and its line in `dagentd --help`. The line is here because importing all
+# commands to print it would cost more than everything else that --help does.
+COMMANDS = {
+    "config": ("dagentd.cli.config:config", "Show the settings in effect and where each comes from."),
+}
+
+_BUG = 70  # EX_SOFTWARE of sysexits.h
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[cmd_name][0].split(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            raise click.NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="dagentd", message="%(prog)s %(version)s")
+def root() -> None:
+    """Keep the session files of AI coding agents right."""
+
+
+def main() -> NoReturn:
+    output.prepare()
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(args: Sequence[str]) -> int:
+    """Run one command; what it raises becomes a sentence on stderr, and the exit status says which kind."""
+    try:
+        status = _invoke(list(args))
+        output.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except DagentdError as error:
+        output.error(str(error), error.hint)
+        return 1
+    except (KeyboardInterrupt, click.Abort):
+        return 130
+    except BrokenPipeError:
+        output.abandon()
+        return 141
+    except Exception as error:
+        return _bug(error)
+    return status
+
+
+def _invoke(args: list[str]) -> int:
+    """Not click's own main(): that answers a closed pipe with status 1, as if we had found a problem.
+    A command returns its exit status, or nothing for 0."""
+    if instruction := os.environ.get("_DAGENTD_COMPLETE"):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(root, {}, "dagentd", "_DAGENTD_COMPLETE", instruction)
+    try:
+        with root.make_context("dagentd", args) as ctx:
+            return int(root.invoke(ctx) or 0)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+
+
+def _bug(error: Exception) -> int:
+    from dagentd.cli import crash
+
+    output.error(f"this is a bug in dagentd: {crash.summary(error)}", crash.record(error))
+    return _BUG

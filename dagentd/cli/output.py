@@ -1,0 +1,139 @@
+"""All that dagentd prints passes here: tables for a terminal, plain text for a pipe, JSON for programs."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from dagentd.cli import tables
+from dagentd.cli.tables import Column as Column
+from dagentd.errors import NotAllowed
+from dagentd.model import jsontext, times
+
+# C0 but tab and newline, DEL, C1, the marks and overrides that turn the direction of text, and surrogates,
+# which no encoding can write.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_NOT_ASCII = re.compile("[^\x00-\x7f]")
+
+
+def prepare() -> None:
+    """Let no character stop us: with LANG=C, and with half an emoji, escapes are printed."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def clean(text: str) -> str:
+    """The text with all that could steer a terminal made visible."""
+    return _UNSAFE.sub(lambda match: match[0].encode("unicode-escape").decode(), text.replace("\r\n", "\n"))
+
+
+def line(text: str = "") -> None:
+    _put(clean(text) + "\n")
+
+
+def error(message: str, hint: str = "") -> None:
+    """A sentence and what to do next, on stderr; it must not fail itself."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(f"dagentd: {clean(message)}\n" + (f"{clean(hint)}\n" if hint else ""))
+            sys.stderr.flush()
+    except OSError:
+        return
+
+
+def print_json(value: Any) -> None:
+    """Exact JSON, yet safe on a terminal, and pure ASCII where the terminal is."""
+    text = _UNSAFE.sub(_json_escape, jsontext.pretty(value).decode())
+    _put(text if _is_utf8() else _NOT_ASCII.sub(_json_escape, text))
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, empty: str = "") -> None:
+    """Rows under titles; without any rows the sentence `empty`."""
+    cells = [[_one_line(cell) for cell in row] for row in rows]
+    if cells:
+        _put((tables.drawn if on_terminal() else tables.aligned)(columns, cells))
+    elif empty:
+        line(empty)
+
+
+def fields(pairs: Iterable[tuple[str, object]]) -> None:
+    """Names and values, one pair a line."""
+    table([Column("", style="bold"), Column("", wrap=True)], pairs)
+
+
+def on_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def flush() -> None:
+    _put("")
+
+
+def abandon() -> None:
+    """Nobody reads on: let Python's own flush at exit go nowhere instead of failing."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def ago(moment: datetime | str | None, now: datetime | None = None) -> str:
+    """`3 min ago`; after a month the date; nothing for what is no time."""
+    then = times.parse(moment) if isinstance(moment, str) else moment
+    if then is None:
+        return ""
+    seconds = ((now or datetime.now(UTC)) - then).total_seconds()
+    if abs(seconds) < 60:
+        return "just now"
+    if not 0 < seconds < 30 * 86400:
+        return then.date().isoformat()
+    length, unit = next((n, u) for n, u in ((86400, "d"), (3600, "h"), (60, "min")) if seconds >= n)
+    return f"{int(seconds // length)} {unit} ago"
+
+
+def size(count: int) -> str:
+    """`4.1 kB`: powers of 1000, as the settings count them."""
+    return _scaled(count, (" B", " kB", " MB", " GB", " TB"))
+
+
+def tokens(count: int) -> str:
+    """`812 tokens`, `12.3k tokens`."""
+    return _scaled(count, ("", "k", "M", "G")) + (" token" if count == 1 else " tokens")
+
+
+def _scaled(count: int, units: Sequence[str]) -> str:
+    value, unit = float(count), 0
+    while value >= 999.95 and unit < len(units) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{count}{units[0]}" if unit == 0 else f"{value:.1f}{units[unit]}"
+
+
+def _put(text: str) -> None:
+    """Flushed at once: whoever reads our pipe is waiting for this line."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        abandon()
+        raise NotAllowed(f"cannot write the output: {problem.strerror}") from None
+
+
+def _one_line(cell: object) -> str:
+    return " ".join(clean("" if cell is None else str(cell)).split())
+
+
+def _is_utf8() -> bool:
+    return sys.stdout is not None and sys.stdout.encoding.lower().replace("-", "") == "utf8"
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

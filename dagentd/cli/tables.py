@@ -1,0 +1,77 @@
+"""Rows as text: aligned for a pipe, drawn by rich for a terminal, in blocks where a table does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_GAP = 2
+_NARROWEST = 16  # characters that a wrapping column keeps
+
+
+class Column(NamedTuple):
+    """`right` is for numbers; `wrap` lets a column become narrower than its text; `style` is rich's."""
+
+    title: str
+    right: bool = False
+    wrap: bool = False
+    style: str = ""
+
+
+def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+    """Plain text, with a line of titles if there are any."""
+    titles = [column.title for column in columns]
+    lines = [titles, *rows] if any(titles) else list(rows)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "".join(_padded(columns, row, widths) + "\n" for row in lines)
+
+
+def drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+    """For the terminal on stdout. A table that would cut ids in two becomes one block a row."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(markup=False, highlight=False, emoji=False)
+    if _least_width(columns, rows) > console.width:
+        return _blocks(columns, rows)
+    titled = any(column.title for column in columns)
+    grid = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold", show_header=titled)
+    for column in columns:
+        grid.add_column(
+            Text(column.title),
+            justify="right" if column.right else "left",
+            style=column.style,
+            no_wrap=not column.wrap,
+            overflow="fold",
+        )
+    for row in rows:
+        grid.add_row(*map(Text, row))
+    with console.capture() as capture:
+        console.print(grid)
+    return capture.get()
+
+
+def _padded(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int]) -> str:
+    cells = zip(columns, row, widths, strict=True)
+    return (" " * _GAP).join(c.rjust(w) if column.right else c.ljust(w) for column, c, w in cells).rstrip()
+
+
+def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
+    from rich.cells import cell_len
+
+    total = _GAP * (len(columns) - 1)
+    for number, column in enumerate(columns):
+        width = max(cell_len(text) for text in (column.title, *(row[number] for row in rows)))
+        total += min(width, _NARROWEST) if column.wrap else width
+    return total
+
+
+def _blocks(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+    names = max(len(column.title) for column in columns[1:]) if len(columns) > 1 else 0
+    blocks = []
+    for row in rows:
+        rest = zip(columns[1:], row[1:], strict=True)
+        lines = [row[0], *(f"  {column.title.ljust(names)}  {cell}".rstrip() for column, cell in rest if cell)]
+        blocks.append("".join(f"{line}\n" for line in lines))
+    return "".join(blocks)

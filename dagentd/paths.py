@@ -1,0 +1,86 @@
+"""Where everything of one user is: each path is computed here and nowhere else, and nothing is created."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+from dagentd.errors import InvalidInput
+
+# sun_path holds 108 bytes on Linux and 104 on macOS, with the NUL that ends it.
+LONGEST_SOCKET = 103 if sys.platform == "darwin" else 107
+
+
+def socket() -> Path:
+    """A path that is too long is replaced by a short one made from it, the same for daemon and client."""
+    wanted = _wanted_socket()
+    if _fits(wanted):
+        return wanted
+    name = hashlib.sha256(os.fsencode(wanted)).hexdigest()[:16]
+    return _short_dir(f"{name}.sock") / f"{name}.sock"
+
+
+def state_dir() -> Path:
+    return _xdg("XDG_STATE_HOME", ".local/state") / "dagentd"
+
+
+def config_file() -> Path:
+    return _xdg("XDG_CONFIG_HOME", ".config") / "dagentd" / "config.toml"
+
+
+def project_config_file(root: Path) -> Path:
+    return root / ".dagent" / "config.toml"
+
+
+def index_file() -> Path:
+    return state_dir() / "index.sqlite3"
+
+
+def log_file() -> Path:
+    return state_dir() / "dagentd.log"
+
+
+def registry_file() -> Path:
+    return state_dir() / "projects.json"
+
+
+def lock_file() -> Path:
+    return state_dir() / "lock"
+
+
+def _wanted_socket() -> Path:
+    if given := os.environ.get("DAGENTD_SOCKET"):
+        return Path(os.path.abspath(given))
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if os.path.isabs(runtime):
+        return Path(runtime, "dagentd", "dagentd.sock")
+    return _short_dir("dagentd.sock") / "dagentd.sock"
+
+
+def _short_dir(name: str) -> Path:
+    """The user's own folder under the temp dir. Another user can have made it first: whoever creates
+    or opens a socket in it checks the owner. tempfile.gettempdir() would write a file to find out."""
+    own = f"dagentd-{os.getuid()}"
+    given = os.environ.get("TMPDIR", "")
+    if os.path.isabs(given) and _fits(Path(given, own, name)):
+        return Path(given, own)
+    return Path("/tmp", own)
+
+
+def _fits(path: Path) -> bool:
+    return len(os.fsencode(path)) <= LONGEST_SOCKET
+
+
+def _xdg(variable: str, default: str) -> Path:
+    """The XDG rule: a path that is not absolute counts as not set."""
+    given = os.environ.get(variable, "")
+    return Path(given) if os.path.isabs(given) else _home() / default
+
+
+def _home() -> Path:
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise InvalidInput("this user has no home folder", hint="Set HOME to an absolute path and try again.")
+    return Path(home)
