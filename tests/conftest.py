@@ -1,0 +1,77 @@
+"""Every test gets a home of its own, and real git repositories where it asks for them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+FEATURE = "feat-login"
+_FOREIGN = ("GIT_", "XDG_", "DAGENTD_", "ANTHROPIC_", "CLAUDE_")
+_GITCONFIG = """\
+[user]
+	name = Test
+	email = test@example.org
+[init]
+	defaultBranch = main
+"""
+
+
+@dataclass(frozen=True)
+class SampleProject:
+    root: Path
+    worktree: Path
+    feature: str
+
+    @property
+    def dagent(self) -> Path:
+        return self.worktree / ".dagent"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Home, XDG folders and temp dir of this test alone; nothing of the machine's git or keys is seen."""
+    folder = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
+        monkeypatch.delenv(name)
+    places = {"HOME": ".", "XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": "state", "XDG_DATA_HOME": "data"}
+    places |= {"XDG_CACHE_HOME": "cache", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp"}
+    for name, below in places.items():
+        place = folder / below
+        place.mkdir(mode=0o700, exist_ok=True)
+        monkeypatch.setenv(name, str(place))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # it remembers the TMPDIR of its first use
+    (folder / ".gitconfig").write_text(_GITCONFIG)
+    return folder
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """A git repository with one commit."""
+    root = tmp_path / "repo"
+    git(tmp_path, "init", "-q", str(root))
+    (root / "README.md").write_text("# Sample\n")
+    git(root, "add", "README.md")
+    git(root, "commit", "-q", "-m", "Start")
+    return root
+
+
+@pytest.fixture
+def project(repo: Path) -> SampleProject:
+    """A repository with one feature in a linked worktree, as the app makes them."""
+    worktree = repo / ".dagent-worktrees" / FEATURE
+    git(repo, "worktree", "add", "-q", "-b", f"feature/{FEATURE}", str(worktree))
+    (worktree / ".dagent").mkdir()
+    feature = {"id": FEATURE, "name": "Login", "status": "in_progress", "branchName": f"feature/{FEATURE}"}
+    (worktree / ".dagent" / "feature.json").write_text(json.dumps(feature))
+    return SampleProject(repo, worktree, FEATURE)
+
+
+def git(cwd: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=cwd, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
