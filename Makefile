@@ -1,0 +1,45 @@
+# make run [PROJECT=path]   set up and serve that repository; without PROJECT a demonstration
+# make test                 all checks and tests
+# make bench                measurements, beside the limits of this machine
+
+PROJECT ?=
+PIP_INSTALL = pip install -qq --disable-pip-version-check --no-input
+export PROJECT
+
+.PHONY: run test bench clean
+
+run: .venv/ready
+	@if [ -n "$$PROJECT" ]; then exec .venv/bin/dagentd run "$$PROJECT"; else exec .venv/bin/dagentd demo; fi
+
+test: .venv-test/ready
+	.venv-test/bin/ruff check
+	.venv-test/bin/mypy --strict
+	.venv-test/bin/python -m pytest
+
+bench: .venv-test/ready
+	.venv-test/bin/python -m tests.bench
+
+clean:
+	rm -rf .venv .venv-test dist build
+
+.venv/ready: pyproject.toml
+	$(call set_up,.venv,.)
+
+.venv-test/ready: pyproject.toml
+	$(call set_up,.venv-test,.[test])
+
+# The stamp is written last, so an installation that was interrupted is done again. Editable: a changed
+# source needs no new installation.
+define set_up
+	@python=; for each in python3 python3.13 python3.12 python3.11; do \
+		if $$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then python=$$each; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+		echo "dagentd needs Python 3.11 or later; none of python3, python3.13, python3.12, python3.11 is that." >&2; exit 1; \
+	fi; \
+	echo "Setting up $(1) with $$($$python --version)"; \
+	$$python -m venv --clear $(1) || { \
+		echo "$$python cannot make a virtualenv; on Debian and Ubuntu install the package python3-venv." >&2; exit 1; }
+	@$(1)/bin/python -m $(PIP_INSTALL) --editable "$(2)"
+	@touch $@
+endef
