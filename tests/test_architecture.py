@@ -1,0 +1,185 @@
+"""The shape of the program, checked in its source: who may import whom, who may print, who may write."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.imports import Module, cycle, edges, modules
+
+# A module imports from lower ranks and from its own part, never upward or across.
+RANKS = {
+    "dagentd": 0,
+    "errors": 0,
+    "model": 1,
+    "paths": 1,
+    "settings": 2,
+    "formats": 2,
+    "vocabulary": 2,
+    "worker": 2,  # knows no job: it runs what it is given
+    "adapters": 3,
+    "store": 4,
+    "jobs": 5,
+    "rpc": 6,
+    "daemon": 7,
+    "cli": 8,
+    "__main__": 9,
+}
+
+# Each outside library has one module that knows it, here.
+HOMES = {
+    "watchdog": "dagentd.adapters.",
+    "pygit2": "dagentd.adapters.",
+    "anthropic": "dagentd.adapters.",
+    "tiktoken": "dagentd.adapters.",
+    "daemon": "dagentd.adapters.",
+    "sqlite3": "dagentd.store.index",
+}
+
+DOOR = "dagentd.adapters.disk"
+_WRITES = {
+    "os": """rename renames replace link symlink unlink remove rmdir removedirs mkdir makedirs write pwrite writev
+        fsync fdatasync truncate ftruncate chmod fchmod chown fchown mkfifo sendfile copy_file_range""",
+    "shutil": "copy copy2 copyfile copyfileobj copytree move rmtree",
+}
+_PATH_WRITES = ("write_text", "write_bytes", "unlink", "rename", "mkdir", "rmdir", "touch", "hardlink_to", "symlink_to")
+
+Check = Callable[[list[Module]], list[str]]
+
+
+def upward_imports(every: list[Module]) -> list[str]:
+    parts = {module.name: module.part for module in every}
+    return [
+        f"{name} imports {target}"
+        for name, targets in edges(every).items()
+        for target in sorted(targets)
+        if parts[name] != parts[target] and RANKS[parts[name]] <= RANKS[parts[target]]
+    ]
+
+
+def import_cycles(every: list[Module]) -> list[str]:
+    return [" → ".join(found)] if (found := cycle(edges(every))) else []
+
+
+def scattered_libraries(every: list[Module]) -> list[str]:
+    complaints = []
+    for library, home in HOMES.items():
+        importers = [m.name for m in every if any(name.split(".")[0] == library for name in m.imported())]
+        if len(importers) > 1 or any(not name.startswith(home) for name in importers):
+            complaints.append(f"{library} is imported by {', '.join(importers)}; it belongs in one of {home}")
+    return complaints
+
+
+def missing_sentences(every: list[Module]) -> list[str]:
+    first = {module.name: (ast.get_docstring(module.tree) or "").split("\n\n")[0] for module in every}
+    return [name for name, text in first.items() if not re.fullmatch(r"\S.*\s.*\.", text, re.DOTALL)]
+
+
+def empty_names(every: list[Module]) -> list[str]:
+    return [m.name for m in every if re.search(r"\.(utils?|helpers?|common|misc)(\.|$)", m.name)]
+
+
+def prints(every: list[Module]) -> list[str]:
+    return [
+        f"{module.name}:{call.lineno} prints"
+        for module in every
+        if module.part != "cli"
+        for call in _calls(module)
+        if ast.unparse(call.func) in ("print", "sys.stdout.write", "sys.stderr.write")
+    ]
+
+
+def writes_beside_the_door(every: list[Module]) -> list[str]:
+    return [
+        f"{module.name}:{call.lineno} writes: {ast.unparse(call)}"
+        for module in every
+        if module.name != DOOR
+        for call in _calls(module)
+        if _writes(call, set(module.imported()))
+    ]
+
+
+def _calls(module: Module) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
+
+
+def _writes(call: ast.Call, imported: set[str]) -> bool:
+    holder, _, name = ast.unparse(call.func).rpartition(".")
+    for library, names in _WRITES.items():
+        if name in names.split() and (holder == library or (not holder and f"{library}.{name}" in imported)):
+            return True
+    if name in ("open", "fdopen"):
+        return bool(set(_mode(call, holder)) & set("wax+"))
+    return holder != "" and name in _PATH_WRITES
+
+
+def _mode(call: ast.Call, holder: str) -> str:
+    """The mode given to open(file, mode), to io.open, to os.fdopen or to Path.open(mode); os.open has none."""
+    position = 1 if holder in ("", "io", "os") else 0
+    given = [keyword.value for keyword in call.keywords if keyword.arg == "mode"] or call.args[position : position + 1]
+    return given[0].value if given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, str) else ""
+
+
+BAD: list[tuple[Check, dict[str, str]]] = [
+    (upward_imports, {"dagentd.store.x": "def f():\n from dagentd.cli import output", "dagentd.cli.output": ""}),
+    (upward_imports, {"dagentd.model.x": "import dagentd.paths", "dagentd.paths": ""}),
+    (import_cycles, {"dagentd.a": "from dagentd import b", "dagentd.b": "def f():\n import dagentd.a"}),
+    (scattered_libraries, {"dagentd.adapters.a": "import pygit2", "dagentd.adapters.b": "from pygit2.enums import X"}),
+    (scattered_libraries, {"dagentd.store.a": "import watchdog.events"}),
+    (scattered_libraries, {"dagentd.store.session": "import sqlite3"}),
+    (missing_sentences, {"dagentd.a": "import os"}),
+    (missing_sentences, {"dagentd.a": '"""Stuff"""'}),
+    (empty_names, {"dagentd.store.utils": ""}),
+    (empty_names, {"dagentd.helpers.text": ""}),
+    (prints, {"dagentd.store.a": "print('hello')"}),
+    (prints, {"dagentd.jobs.a": "import sys\nsys.stdout.write('x')"}),
+    *(
+        (writes_beside_the_door, {"dagentd.store.a": source})
+        for source in (
+            "os.rename(a, b)",
+            "os.replace(a, b)",
+            "os.link(a, b)",
+            "os.unlink(a)",
+            "os.fsync(fd)",
+            "os.fdatasync(fd)",
+            "os.ftruncate(fd, 0)",
+            "os.mkdir(a)",
+            "os.write(fd, b'')",
+            "from os import replace\nreplace(a, b)",
+            "open(a, 'w')",
+            "open(a, mode='ab')",
+            "os.fdopen(fd, 'r+')",
+            "path.open('x')",
+            "path.write_text('')",
+            "(folder / 'a').write_bytes(b'')",
+            "path.parent.mkdir()",
+            "import shutil\nshutil.rmtree(a)",
+        )
+    ),
+]
+CHECKS = list(dict.fromkeys(check for check, _ in BAD))
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_dagentd_has_the_shape_it_says(check: Check) -> None:
+    assert check(modules()) == []
+
+
+@pytest.mark.parametrize(("check", "sources"), BAD)
+def test_each_check_can_fail(check: Check, sources: dict[str, str]) -> None:
+    assert check([Module(name, source) for name, source in sources.items()])
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["text.replace('a', 'b')", "open(a)", "path.open('rb')", "os.open(a, flags)", "dataclasses.replace(a, b=1)"],
+)
+def test_reading_is_no_writing(source: str) -> None:
+    assert writes_beside_the_door([Module("dagentd.store.a", source)]) == []
+
+
+def test_every_part_has_a_rank() -> None:
+    assert {module.part for module in modules()} <= RANKS.keys()
