@@ -1,0 +1,64 @@
+"""How full a request is: its parts in tokens against the limit, and when it must be compacted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+
+WARNINGS = (0.75, 0.85, 0.90)  # the shares of the limit at which the user is told
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The sizes of the parts of a request, in tokens of the model: counted, or upper bounds."""
+
+    agent_description: int = 0
+    context: int = 0
+    checkpoint: int = 0
+    messages: int = 0
+    user_prompt: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(asdict(self).values())
+
+    @property
+    def fixed(self) -> Parts:
+        """What compaction cannot shrink."""
+        return replace(self, checkpoint=0, messages=0)
+
+    def by_size(self) -> list[tuple[str, int]]:
+        """Names and sizes, the biggest first."""
+        return sorted(asdict(self).items(), key=lambda part: -part[1])
+
+
+@dataclass(frozen=True)
+class Budget:
+    """`threshold` and `target` are shares of `limit`; `prompt_buffer` is kept free for the prompt to come."""
+
+    limit: int
+    threshold: float
+    target: float
+    prompt_buffer: int
+
+    def load(self, parts: Parts) -> int:
+        """The parts and the buffer, which the prompt uses once it is there."""
+        return parts.total + max(0, self.prompt_buffer - parts.user_prompt)
+
+    def share(self, parts: Parts) -> float:
+        return self.load(parts) / self.limit
+
+    def needs_compaction(self, parts: Parts) -> bool:
+        return self.share(parts) > self.threshold
+
+    def beyond_compaction(self, parts: Parts) -> bool:
+        """The parts that stay are over the threshold by themselves: a call would cost and not help."""
+        return self.needs_compaction(parts.fixed)
+
+    def over_target(self, parts: Parts) -> int:
+        """How many tokens a compaction still has to remove."""
+        return max(0, self.load(parts) - math.floor(self.target * self.limit))
+
+    def exact_matters(self, bounds: Parts) -> bool:
+        """Whether counting could change what is done: not if even the upper bounds stay below the first warning."""
+        return self.share(bounds) > min(self.threshold, *WARNINGS)

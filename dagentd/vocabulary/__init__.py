@@ -1,0 +1,1 @@
+"""The vocabulary that tokens are counted with, shipped so that counting never needs the network."""
