@@ -29,14 +29,18 @@ def read(file: Path, *, inside: Path | None = None) -> dict[str, Any]:
 
 
 def _bytes(real: str, file: Path) -> bytes:
-    """O_NONBLOCK, so that a pipe in its place cannot hold us."""
-    with open(os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as source:
+    with open(real, "rb", opener=_unblocked) as source:
         if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
             raise InvalidInput("is not a regular file", path=file)
         data = source.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise InvalidInput(f"is larger than {LARGEST} bytes", path=file)
     return data
+
+
+def _unblocked(path: str, flags: int) -> int:
+    """A pipe in the file's place cannot hold us, nor a link that was put there since."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
 
 
 def _parsed(data: bytes, file: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Set
 from difflib import get_close_matches
 from typing import Any
@@ -56,7 +57,10 @@ def _suggestion(key: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    return "a table" if isinstance(value, dict) else _cut(json.dumps(value, default=str))
+    if isinstance(value, dict):
+        return "a table"
+    without_password = re.sub(r"//[^/@]*@", "//***@", json.dumps(value, default=str))
+    return _cut(without_password)
 
 
 def _cut(text: str) -> str:
