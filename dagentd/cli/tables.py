@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shutil import get_terminal_size
 from typing import NamedTuple
 
 _GAP = 2
@@ -32,7 +33,8 @@ def drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(markup=False, highlight=False, emoji=False)
+    # rich itself would take a terminal that is "dumb" for 80 columns wide.
+    console = Console(markup=False, highlight=False, emoji=False, width=get_terminal_size().columns)
     if _least_width(columns, rows) > console.width:
         return _blocks(columns, rows)
     titled = any(column.title for column in columns)
