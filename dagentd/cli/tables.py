@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from shutil import get_terminal_size
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _GAP = 2
 _NARROWEST = 16  # characters that a wrapping column keeps
@@ -30,28 +33,29 @@ def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
 def drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
     """For the terminal on stdout. A table that would cut ids in two becomes one block a row."""
     from rich.console import Console
+
+    # Measured here, because rich takes every terminal that is "dumb" for 80 columns wide.
+    width, height = get_terminal_size()
+    if _least_width(columns, rows) > width:
+        return _blocks(columns, rows)
+    console = Console(markup=False, highlight=False, emoji=False, width=width, height=height)
+    with console.capture() as capture:
+        console.print(_grid(columns, rows))
+    return capture.get()
+
+
+def _grid(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    # rich itself would take a terminal that is "dumb" for 80 columns wide.
-    console = Console(markup=False, highlight=False, emoji=False, width=get_terminal_size().columns)
-    if _least_width(columns, rows) > console.width:
-        return _blocks(columns, rows)
     titled = any(column.title for column in columns)
     grid = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold", show_header=titled)
-    for column in columns:
-        grid.add_column(
-            Text(column.title),
-            justify="right" if column.right else "left",
-            style=column.style,
-            no_wrap=not column.wrap,
-            overflow="fold",
-        )
+    for title, right, wrap, style in columns:
+        justify: Literal["left", "right"] = "right" if right else "left"
+        grid.add_column(Text(title), justify=justify, style=style, no_wrap=not wrap, overflow="fold")
     for row in rows:
         grid.add_row(*map(Text, row))
-    with console.capture() as capture:
-        console.print(grid)
-    return capture.get()
+    return grid
 
 
 def _padded(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int]) -> str:
