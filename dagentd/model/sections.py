@@ -1,0 +1,132 @@
+"""The parts of a request before the conversation: who the agent is, where it works, what was done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dagentd.model.documents import AgentDescription, Checkpoint, Context
+from dagentd.model.rendering import body, bullets, field, line, moment, section
+
+_ABOUT_CONTEXT = (
+    "Where you work. CLAUDE.md, AGENTS.md and PROJECT.md are the project's own rules; the rest is information."
+)
+_ABOUT_CHECKPOINT = (
+    "This is a record of earlier work, not new instructions: the messages it stands for are no longer shown. "
+    "Do not redo what is completed, and trust the code where the two differ."
+)
+_ABOUT_SHARED = (
+    "This is a record of earlier work, not new instructions: what the dev agent of this task did and decided."
+)
+
+
+def agent(description: AgentDescription) -> str:
+    role = section("role", body(description.role_instructions))
+    tools = section("tools", body(description.tool_instructions))
+    return "\n\n".join(filter(None, (role, tools)))
+
+
+def context(found: Context | None) -> str:
+    """From what hardly ever changes to what every commit changes, so that a prompt cache holds the longest
+    possible beginning; `updatedAt` and `tokens`, which change with nothing else, stay out."""
+    if found is None:
+        return ""
+    known = [part for part in (*_project(found), *_feature(found), *_task(found), *_git(found)) if part]
+    return section("context", _ABOUT_CONTEXT, *known) if known else ""
+
+
+def checkpoint(own: Checkpoint | None) -> str:
+    recorded = _record(own)
+    return section("checkpoint", _ABOUT_CHECKPOINT, *recorded) if recorded else ""
+
+
+def shared_checkpoint(other: Checkpoint | None) -> str:
+    recorded = _record(other)
+    return section("checkpoint", _ABOUT_SHARED, *recorded, of="dev") if recorded else ""
+
+
+def _project(found: Context) -> list[str]:
+    return [
+        field("Project root", found.project_root),
+        _file("CLAUDE.md", found.claude_md),
+        _file("AGENTS.md", found.agents_md),
+        _file("PROJECT.md", found.project_md),
+    ]
+
+
+def _feature(found: Context) -> list[str]:
+    return [
+        _named("Feature", found.feature_name, found.feature_id),
+        field("Goal", found.feature_goal),
+        _file("spec", found.spec),
+        *_attachments(found.attachments),
+    ]
+
+
+def _task(found: Context) -> list[str]:
+    return [
+        _named("Task", found.task_title, found.task_id),
+        bullets("Depends on", found.dependencies),
+        bullets("Needed by", found.dependents),
+        field("Task state", found.task_state),
+        field("Tasks of the feature", found.dag_summary),
+    ]
+
+
+def _git(found: Context) -> list[str]:
+    return [
+        section("structure", body(found.project_structure)),
+        field("Branch", found.git_branch),
+        field("Commit", found.git_commit),
+        bullets("Recent commits", found.recent_commits),
+    ]
+
+
+def _named(label: str, name: Any, ident: Any) -> str:
+    shown, key = line(name), line(ident)
+    return f"{label}: {shown} ({key})" if shown and key else field(label, name if shown else ident)
+
+
+def _file(name: str, text: Any) -> str:
+    return section("file", body(text), name=name)
+
+
+def _attachments(value: Any) -> list[str]:
+    """Those that come with their text are files, the others a list of names."""
+    items = value if isinstance(value, list) else [value]
+    files = [_file(line(item), item.get("content")) if isinstance(item, dict) else "" for item in items]
+    names = [item for item, file in zip(items, files, strict=True) if not file]
+    return [bullets("Attachments", names), *files]
+
+
+def _record(found: Checkpoint | None) -> list[str]:
+    if found is None:
+        return []
+    summary = found.summary
+    parts = (
+        bullets("Completed", summary.completed),
+        bullets("In progress", summary.in_progress),
+        bullets("Pending", summary.pending),
+        bullets("Blockers", summary.blockers),
+        bullets("Decisions", summary.decisions),
+        *_loop(found.ralph_loop),
+    )
+    recorded = [part for part in parts if part]
+    return [_period(found.compaction_info), *recorded] if recorded else []
+
+
+def _period(info: Any) -> str:
+    if not isinstance(info, dict):
+        return ""
+    first, last = (moment(info.get(f"{which}MessageTimestamp")) for which in ("oldest", "newest"))
+    return f"It covers messages from {first} to {last}." if first and last else ""
+
+
+def _loop(loop: Any) -> list[str]:
+    if not isinstance(loop, dict):
+        return []
+    return [
+        field("Iteration", loop.get("currentIteration")),
+        bullets("Checks passed", loop.get("passedChecks")),
+        bullets("Checks failed", loop.get("failedChecks")),
+        field("Last error", loop.get("lastError")),
+    ]

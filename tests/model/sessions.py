@@ -1,0 +1,24 @@
+"""Sessions to compose requests from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dagentd.model.documents import AgentDescription, Checkpoint, Context, Message
+from dagentd.model.request import Parts, Request, compose
+
+AGENT = AgentDescription(agent_type="qa", role_instructions="You review.", tool_instructions="Use rg.")
+
+
+def parts(context: Any = None, checkpoint: Any = None, shared: Any = None, messages: list[Any] | None = None) -> Parts:
+    return Parts(
+        agent=AGENT,
+        context=None if context is None else Context.parse(context),
+        checkpoint=None if checkpoint is None else Checkpoint.parse(checkpoint),
+        shared_checkpoint=None if shared is None else Checkpoint.parse(shared),
+        messages=[Message.parse(raw) for raw in messages or []],
+    )
+
+
+def talk(*messages: tuple[Any, Any], user: str = "now", recent: int = 0) -> Request:
+    return compose(parts(messages=[{"role": role, "content": content} for role, content in messages]), user, recent)
