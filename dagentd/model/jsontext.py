@@ -79,7 +79,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(_: str) -> None:
     """NaN and Infinity are Python's and not JSON: written back they would make the file unreadable in JavaScript."""
-    return None
+
 
 
 def _finite(value: Any) -> Any:

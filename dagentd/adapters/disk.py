@@ -1,0 +1,156 @@
+"""The one door for durable writes: every call that changes the disk is here, and passes `step` first."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dagentd.errors import DagentdError, LimitReached, NotAllowed, NotFound
+
+_EXCHANGE, _NOREPLACE, _AT_FDCWD = 2, 1, -100
+_UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP}
+_libc = ctypes.CDLL(None, use_errno=True)
+_renameat2: Any = getattr(_libc, "renameat2", None)
+
+
+def step(what: str, path: str | Path) -> None:
+    """Called before each change of the disk. The crash tests count here, and the fault tests raise here."""
+
+
+# What reaches the kernel; a test may make it write less than it was given, as a full disk does.
+write_some = os.write
+
+
+def create(path: Path) -> int:
+    """A new file, 0600, open for reading and writing; FileExistsError if there is one."""
+    step("create", path)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def open_append(path: Path) -> int:
+    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    return os.open(path, flags)
+
+
+def write(fd: int, data: bytes, path: Path) -> None:
+    """All of it: a short write is continued, until an error says why."""
+    step("write", path)
+    view = memoryview(data)
+    while view:
+        view = view[write_some(fd, view) :]
+
+
+def sync_data(fd: int, path: Path) -> None:
+    step("fdatasync", path)
+    getattr(os, "fdatasync", os.fsync)(fd)
+
+
+def sync(fd: int, path: Path) -> None:
+    step("fsync", path)
+    os.fsync(fd)
+
+
+def sync_folder(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        sync(fd, path)
+    finally:
+        os.close(fd)
+
+
+def cut(fd: int, length: int, path: Path) -> None:
+    step("truncate", path)
+    os.ftruncate(fd, length)
+
+
+def like(fd: int, other: os.stat_result, path: Path) -> None:
+    """Give a new file the mode and the owner of the one it replaces."""
+    step("chmod", path)
+    os.fchmod(fd, other.st_mode & 0o7777)
+    mine = os.fstat(fd)
+    if (mine.st_uid, mine.st_gid) != (other.st_uid, other.st_gid):
+        with contextlib.suppress(PermissionError):  # only root may give files away
+            os.fchown(fd, other.st_uid, other.st_gid)
+
+
+def link(source: Path, target: Path) -> None:
+    step("link", target)
+    os.link(source, target, follow_symlinks=False)
+
+
+def remove(path: Path) -> None:
+    step("unlink", path)
+    os.unlink(path)
+
+
+def make_folder(path: Path) -> None:
+    """A new folder, 0700, whose name is on disk before anything in it is; its parent must be there."""
+    step("mkdir", path)
+    os.mkdir(path, 0o700)
+    sync_folder(path.parent)
+
+
+def rename_new(source: Path, target: Path) -> None:
+    """Rename, but never over something: FileExistsError if the target is there."""
+    step("rename", target)
+    if not _rename2(source, target, _NOREPLACE):
+        os.link(source, target, follow_symlinks=False)
+        os.unlink(source)
+
+
+def exchange(source: Path, target: Path) -> bool:
+    """Swap two names at once, so that whatever was replaced, even in the last microsecond, is under
+    `source` and not lost. False where the file system cannot; then `source` replaced `target`."""
+    step("rename", target)
+    if _rename2(source, target, _EXCHANGE):
+        return True
+    os.replace(source, target)
+    return False
+
+
+def _rename2(source: Path, target: Path, flag: int) -> bool:
+    if _renameat2 is None:
+        return False
+    if _renameat2(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), flag) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), str(source), None, str(target))
+
+
+_WORDS: dict[int, tuple[type[DagentdError], str, str]] = {
+    errno.ENOSPC: (LimitReached, "the disk is full", "Free some space and try again; nothing stored is lost."),
+    errno.EDQUOT: (LimitReached, "the disk quota is used up", "Free some space and try again."),
+    errno.EFBIG: (LimitReached, "the file would be larger than allowed", "Raise the file-size limit (ulimit -f)."),
+    errno.EMFILE: (LimitReached, "too many files are open", "Raise the limit (ulimit -n) and restart."),
+    errno.EROFS: (NotAllowed, "the file system is read-only", "Mount it read-write and try again."),
+    errno.EACCES: (NotAllowed, "permission denied", "Give your user read and write permission on it (chmod u+rw)."),
+    errno.EPERM: (NotAllowed, "the system does not allow it", "Check its owner and attributes (ls -l, lsattr)."),
+    errno.ELOOP: (NotAllowed, "is a symbolic link", "Put a regular file in its place; links are not followed."),
+    errno.ENAMETOOLONG: (NotAllowed, "the path is too long", "Use shorter names."),
+    errno.ENOENT: (NotFound, "is not there", "Its folder may have been removed: dagentd sessions"),
+    errno.ENOTDIR: (NotAllowed, "a part of the path is not a folder", "Move what is in the way."),
+    errno.EISDIR: (NotAllowed, "is a folder where a file should be", "Move the folder away."),
+}
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Say what the system refused in one sentence with the file and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise told(error, path) from error
+
+
+def told(error: OSError, path: Path) -> DagentdError:
+    kind, message, hint = _WORDS.get(
+        error.errno or 0, (DagentdError, f"the system says: {error.strerror}", "Look at the disk and at dmesg.")
+    )
+    return kind(message, path=path, hint=hint)

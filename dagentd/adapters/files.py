@@ -1,0 +1,228 @@
+"""Whole files: read without following links, replaced without losing what another program wrote meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dagentd.adapters import disk
+from dagentd.errors import CorruptFile, NotAllowed
+
+DOCUMENT_LIMIT = 16 << 20
+CHAT_LIMIT = 1 << 30  # a chat of 50 000 messages is 60 MB and is read
+_TEMP = ".dagentd-tmp"
+_numbers = itertools.count(1)
+
+
+class Changed(Exception):
+    """The file is not as the caller read it: look again before writing."""
+
+
+@dataclass
+class Replaced:
+    """The file that lost its name to ours, still open: a program that opened it before may yet write to it."""
+
+    fd: int
+    seen: bytes
+
+    def read(self) -> bytes:
+        return read_fd(self.fd, CHAT_LIMIT)
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+@dataclass
+class Published:
+    digest: bytes
+    replaced: Replaced | None
+
+
+def digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+def read(path: Path, limit: int = DOCUMENT_LIMIT) -> bytes:
+    """The bytes of a regular file; FileNotFoundError if there is none, an error in words for all else."""
+    try:
+        fd = _open(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise disk.told(error, path) from error
+    try:
+        return _read_regular(fd, path, limit)
+    finally:
+        os.close(fd)
+
+
+def _open(path: Path) -> int:
+    # O_NONBLOCK: opening a FIFO that somebody put there must not wait for a writer.
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _read_regular(fd: int, path: Path, limit: int) -> bytes:
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
+    if status.st_size > limit:
+        raise CorruptFile(
+            f"is {status.st_size >> 20} MiB; a document of its kind has at most {limit >> 20} MiB",
+            path=path,
+            hint="Move the file away; dagentd leaves it as it is.",
+        )
+    with disk.explained(path):
+        return read_fd(fd, limit)
+
+
+def read_fd(fd: int, limit: int) -> bytes:
+    """From the beginning, whatever its position; a file that grows while it is read ends at its end."""
+    parts, offset = [], 0
+    while offset < limit and (part := os.pread(fd, 1 << 24, offset)):
+        parts.append(part)
+        offset += len(part)
+    return b"".join(parts)
+
+
+def publish(path: Path, chunks: Iterable[bytes], *, expect: bytes | None, sync: bool) -> Published:
+    """Put a whole new file at `path`. `expect` is the digest of what is there as the caller read it, None for
+    nothing; `Changed` if that is no longer so. Writes the temp file first: what is compared is then compared
+    at the last moment."""
+    temp = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}{_TEMP}")
+    old = _open_expected(path, expect)
+    try:
+        hashed = _write_temp(temp, chunks, old, sync)
+        try:
+            replaced = _take_name(temp, path, old, expect)
+        except BaseException:
+            disk.remove(temp)
+            raise
+    except BaseException:
+        if old is not None:
+            os.close(old)
+        raise
+    if sync:
+        disk.sync_folder(path.parent)
+    return Published(hashed, replaced)
+
+
+def _open_expected(path: Path, expect: bytes | None) -> int | None:
+    if expect is None:
+        return None
+    try:
+        return _open(path)
+    except FileNotFoundError:
+        raise Changed(path) from None
+
+
+def _write_temp(temp: Path, chunks: Iterable[bytes], old: int | None, sync: bool) -> bytes:
+    fd = disk.create(temp)
+    hashed = hashlib.sha256()
+    try:
+        if old is not None:
+            disk.like(fd, os.fstat(old), temp)
+        for chunk in chunks:
+            disk.write(fd, chunk, temp)
+            hashed.update(chunk)
+        if sync:
+            disk.sync(fd, temp)
+    except BaseException:
+        disk.remove(temp)
+        raise
+    finally:
+        os.close(fd)
+    return hashed.digest()
+
+
+def _take_name(temp: Path, path: Path, old: int | None, expect: bytes | None) -> Replaced | None:
+    if old is None or expect is None:
+        try:
+            disk.rename_new(temp, path)
+        except FileExistsError:
+            raise Changed(path) from None
+        return None
+    if digest(read_fd(old, CHAT_LIMIT)) != expect:
+        raise Changed(path)
+    if not disk.exchange(temp, path):
+        return Replaced(old, expect)
+    if not os.path.samestat(os.fstat(old), os.stat(temp, follow_symlinks=False)):
+        os.close(old)  # somebody renamed another file into place after we compared: that one was replaced
+        old = _open(temp)
+    disk.remove(temp)
+    return Replaced(old, expect)
+
+
+def leftovers(folder: Path) -> list[tuple[Path, Path]]:
+    """Temp files of a process that died, each with the file it was for. One may hold what was replaced."""
+    found = []
+    for name in sorted(os.listdir(folder)):
+        if name.startswith(".") and name.endswith(_TEMP):
+            target = name[1 : -len(_TEMP)].rpartition(".")[0]
+            found.append((folder / name, folder / target))
+    return found
+
+
+def set_aside(path: Path, kind: str) -> Path:
+    """Move a file to the first free `NAME.kind.N`."""
+    for number in itertools.count(1):
+        target = path.with_name(f"{path.name}.{kind}.{number}")
+        try:
+            disk.rename_new(path, target)
+            return target
+        except FileExistsError:
+            continue
+    raise AssertionError("unreachable")
+
+
+def save_beside(path: Path, kind: str, data: bytes) -> Path:
+    """Keep `data` durably in the first free `NAME.kind.N`, or where the same bytes are already kept."""
+    for number in itertools.count(1):
+        target = path.with_name(f"{path.name}.{kind}.{number}")
+        try:
+            publish(target, [data], expect=None, sync=True)
+            return target
+        except Changed:
+            if read(target, CHAT_LIMIT) == data:
+                return target
+    raise AssertionError("unreachable")
+
+
+def back_up(path: Path, keep: int) -> Path:
+    """`NAME.backup` holds the original for ever; later contents go to `.backup.1`, `.2`, …, the newest
+    `keep` of which stay."""
+    data = read(path, CHAT_LIMIT)
+    first = path.with_name(f"{path.name}.backup")
+    for held in [first, *_numbered_backups(path)]:
+        if _holds(held, data):
+            return held
+    target = first
+    if os.path.lexists(first):
+        target = path.with_name(f"{first.name}.{_last_number(path) + 1}")
+    publish(target, [data], expect=None, sync=True)
+    for old in _numbered_backups(path)[:-keep]:
+        disk.remove(old)
+    return target
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return read(path, CHAT_LIMIT) == data
+    except FileNotFoundError:
+        return False
+
+
+def _numbered_backups(path: Path) -> list[Path]:
+    prefix = f"{path.name}.backup."
+    names = [name for name in os.listdir(path.parent) if name.startswith(prefix)]
+    numbers = sorted(int(rest) for name in names if (rest := name[len(prefix) :]).isdecimal())
+    return [path.with_name(f"{prefix}{number}") for number in numbers]
+
+
+def _last_number(path: Path) -> int:
+    held = _numbered_backups(path)
+    return int(held[-1].suffix[1:]) if held else 0

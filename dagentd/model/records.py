@@ -1,0 +1,88 @@
+"""The records of a journal, one JSON object a line."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagentd.model import jsontext
+from dagentd.model.jsontext import Undecodable
+
+_END = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """`body` is the record without `t`, `at` and `more`; `message` holds a message's bytes, serialised once."""
+
+    t: str
+    at: str
+    body: dict[str, Any] = field(default_factory=dict)
+    message: bytes = b""
+
+    def line(self, more: bool = False) -> bytes:
+        """`more` says that the next record belongs to the same append: of a group, all count or none."""
+        head: dict[str, Any] = {"t": self.t, "at": self.at} | ({"more": True} if more else {})
+        if not self.message:
+            return jsontext.encode(head | self.body) + b"\n"
+        head |= {key: value for key, value in self.body.items() if key != "message"}
+        return jsontext.encode(head)[:-1] + b', "message": ' + self.message + b"}\n"
+
+
+def message(raw: dict[str, Any], line: bytes, at: str, after: Any = _END) -> Record:
+    """A message arrived; at the end, or after the one with id `after` (None: first)."""
+    body: dict[str, Any] = {"message": raw}
+    if after is not _END:
+        body["after"] = after
+    return Record("message", at, body, line)
+
+
+def edit(raw: dict[str, Any], line: bytes, at: str) -> Record:
+    return Record("edit", at, {"message": raw}, line)
+
+
+def left(ids: Sequence[str], why: str, at: str, checkpoint_doc: dict[str, Any] | None = None) -> Record:
+    body: dict[str, Any] = {"ids": list(ids), "why": why}
+    return Record("left", at, body if checkpoint_doc is None else body | {"checkpoint": checkpoint_doc})
+
+
+def back(ids: Sequence[str], at: str, checkpoint_doc: dict[str, Any] | None = None) -> Record:
+    body: dict[str, Any] = {"ids": list(ids)}
+    return Record("back", at, body if checkpoint_doc is None else body | {"checkpoint": checkpoint_doc})
+
+
+def checkpoint(doc: dict[str, Any], at: str) -> Record:
+    return Record("checkpoint", at, {"checkpoint": doc})
+
+
+def session(changes: dict[str, Any], at: str) -> Record:
+    return Record("session", at, {"set": changes})
+
+
+def parse(line: bytes) -> tuple[Record, bool]:
+    """A record and whether more of its group follow; Undecodable for a line that is none."""
+    try:
+        raw = jsontext.decode_own(line)
+    except (ValueError, RecursionError) as error:
+        raise Undecodable(str(error)) from None
+    if not isinstance(raw, dict) or not isinstance(raw.get("t"), str):
+        raise Undecodable("is no record")
+    t, at, more = raw.pop("t"), str(raw.pop("at", "")), raw.pop("more", False) is True
+    held = raw.get("message")
+    return Record(t, at, raw, jsontext.encode(held) if isinstance(held, dict) else b""), more
+
+
+def checksum(line: bytes) -> str:
+    """The `sum` of a journal position: the hash of the record that ends there."""
+    return hashlib.sha256(line).hexdigest()[:16]
+
+
+def fingerprint(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()[:16]
+
+
+def core(raw: dict[str, Any]) -> bytes:
+    """What makes a message the same message: its role and content."""
+    return fingerprint(jsontext.encode([raw.get("role"), raw.get("content")]))

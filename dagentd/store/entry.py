@@ -1,0 +1,53 @@
+"""One message as the journal knows it: where its record is, which contents it had, when it was in chat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dagentd.model import jsontext
+
+
+@dataclass(slots=True)
+class Entry:
+    id: str
+    rank: int  # order among all messages of the session
+    start: int  # of the record that holds its content
+    end: int
+    stamp: str  # timestamp as written, as JSON text
+    core: bytes
+    versions: list[tuple[int, bytes]]  # end of the record, fingerprint of the content it brought
+    moves: list[tuple[int, bool]]  # end of the record, in chat from there on
+    line: bytes | None = None  # its JSON; only while it is in chat
+    tokens: int | None = None
+
+    @property
+    def here(self) -> bool:
+        return self.moves[-1][1]
+
+    @property
+    def moved(self) -> int:
+        return self.moves[-1][0]
+
+    @property
+    def edited(self) -> int:
+        return self.versions[-1][0]
+
+    @property
+    def whole(self) -> bytes:
+        return self.versions[-1][1]
+
+    def here_at(self, pos: int) -> bool:
+        return next((here for end, here in reversed(self.moves) if end <= pos), False)
+
+    def whole_at(self, pos: int) -> bytes | None:
+        return next((whole for end, whole in reversed(self.versions) if end <= pos), None)
+
+    def raw(self) -> dict[str, Any]:
+        assert self.line is not None
+        value: dict[str, Any] = jsontext.decode_own(self.line)
+        return value
+
+
+def stamp_of(raw: dict[str, Any]) -> str:
+    return jsontext.encode(raw.get("timestamp")).decode()

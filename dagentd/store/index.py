@@ -1,0 +1,182 @@
+"""The index: which messages each journal holds and where. A cache, made again from the journals when it is gone."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from dagentd.adapters import disk
+from dagentd.store.entry import Entry
+
+_VERSION = 1
+_SCHEMA = """
+create table journals (key integer primary key, path text unique, header text not null);
+create table messages (
+  journal integer, id text, rank integer, start integer, "end" integer, stamp text, core blob,
+  versions text, moves text, here integer, moved integer, tokens integer,
+  primary key (journal, id)) without rowid;
+create unique index by_rank on messages (journal, rank);
+create index by_here on messages (journal, rank) where here;
+create index by_moved on messages (journal, moved);
+"""
+_COLUMNS = 'id, rank, start, "end", stamp, core, versions, moves, tokens'
+_UPSERT = f"""insert into messages values ({",".join("?" * 12)})
+on conflict (journal, id) do update set rank = excluded.rank, start = excluded.start, "end" = excluded."end",
+  stamp = excluded.stamp, core = excluded.core, versions = excluded.versions, moves = excluded.moves,
+  here = excluded.here, moved = excluded.moved, tokens = excluded.tokens"""
+
+
+class Index:
+    """One file per user, shared by all journals. Losing it costs one reading of each journal."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._lock = threading.RLock()
+        self._db = _connect(path)
+
+    def journal(self, path: Path) -> JournalIndex:
+        with self.transaction() as db:
+            db.execute("insert or ignore into journals (path, header) values (?, '')", (str(path),))
+            row = db.execute("select key from journals where path = ?", (str(path),)).fetchone()
+        return JournalIndex(self, row[0])
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, self._db:
+            yield self._db
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+
+class JournalIndex:
+    """The part of the index that belongs to one journal."""
+
+    def __init__(self, index: Index, key: int) -> None:
+        self._index = index
+        self._key = key
+
+    def header(self) -> dict[str, Any] | None:
+        with self._index.transaction() as db:
+            row = db.execute("select header from journals where key = ?", (self._key,)).fetchone()
+        return json.loads(row[0]) if row and row[0] else None
+
+    def save(self, header: dict[str, Any], entries: Iterable[Entry]) -> None:
+        """All or nothing, so that the header's position speaks for every row."""
+        with self._index.transaction() as db:
+            db.executemany(_UPSERT, [self._row(entry) for entry in entries])
+            db.execute("update journals set header = ? where key = ?", (json.dumps(header), self._key))
+
+    def forget(self) -> None:
+        with self._index.transaction() as db:
+            db.execute("delete from messages where journal = ?", (self._key,))
+            db.execute("update journals set header = '' where key = ?", (self._key,))
+
+    def find(self, message_id: str) -> Entry | None:
+        return next(iter(self._select("id = ?", _text(message_id))), None)
+
+    def in_chat(self) -> list[Entry]:
+        return self._select("here order by rank")
+
+    def moved_after(self, pos: int) -> list[Entry]:
+        return self._select("moved > ?", pos)
+
+    def before(self, rank: int | None, limit: int) -> list[Entry]:
+        """The `limit` messages before a rank (None: the last ones), in order."""
+        where = "rank < ? order by rank desc limit ?" if rank is not None else "? is null order by rank desc limit ?"
+        return self._select(where, rank, limit)[::-1]
+
+    def next_rank(self, rank: int) -> int | None:
+        return self._rank("select min(rank) from messages where journal = ? and rank > ?", rank)
+
+    def first_rank(self) -> int | None:
+        return self._rank("select min(rank) from messages where journal = ?")
+
+    def count(self) -> int:
+        return self._rank("select count(*) from messages where journal = ?") or 0
+
+    def respace(self, stride: int) -> None:
+        """Put the ranks apart again, when two neighbours have no number left between them."""
+        with self._index.transaction() as db:
+            ids = db.execute("select id from messages where journal = ? order by rank", (self._key,)).fetchall()
+            highest = db.execute("select max(rank) from messages where journal = ?", (self._key,)).fetchone()[0] or 0
+            base = highest // stride + 1  # above all of them: the ranks stay unique while they change
+            db.executemany(
+                "update messages set rank = ? where journal = ? and id = ?",
+                [((base + number) * stride, self._key, row[0]) for number, row in enumerate(ids)],
+            )
+
+    def _select(self, where: str, *values: Any) -> list[Entry]:
+        with self._index.transaction() as db:
+            sql = f"select {_COLUMNS} from messages where journal = ? and {where}"
+            return [_entry(row) for row in db.execute(sql, (self._key, *values))]
+
+    def _rank(self, sql: str, *values: int) -> int | None:
+        with self._index.transaction() as db:
+            found: int | None = db.execute(sql, (self._key, *values)).fetchone()[0]
+        return found
+
+    def _row(self, entry: Entry) -> tuple[Any, ...]:
+        versions = json.dumps([[end, whole.hex()] for end, whole in entry.versions])
+        return (
+            self._key, _text(entry.id), entry.rank, entry.start, entry.end, entry.stamp, entry.core,
+            versions, json.dumps(entry.moves), entry.here, entry.moved, entry.tokens,
+        )  # fmt: skip
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    if path is None:
+        return _opened(":memory:")
+    try:
+        return _opened(str(path))
+    except sqlite3.DatabaseError:
+        for suffix in ("", "-wal", "-shm"):  # damaged, or of another version: it is a cache
+            with contextlib.suppress(FileNotFoundError):
+                disk.remove(path.with_name(path.name + suffix))
+    try:
+        return _opened(str(path))
+    except sqlite3.Error:
+        return _opened(":memory:")
+
+
+def _opened(name: str) -> sqlite3.Connection:
+    db = sqlite3.connect(name, check_same_thread=False, timeout=5)
+    try:
+        db.execute("pragma journal_mode = wal")
+        db.execute("pragma synchronous = normal")
+        version = db.execute("pragma user_version").fetchone()[0]
+        if version not in (0, _VERSION):
+            raise sqlite3.DatabaseError(f"index version {version}")
+        if version == 0:
+            db.executescript(f"begin; {_SCHEMA} pragma user_version = {_VERSION}; commit;")
+        db.execute("select count(*) from journals").fetchone()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    message_id, rank, start, end, stamp, core, versions, moves, tokens = row
+    held = [(at, bytes.fromhex(whole)) for at, whole in json.loads(versions)]
+    moved = [(at, bool(here)) for at, here in json.loads(moves)]
+    return Entry(_untext(message_id), rank, start, end, stamp, core, held, moved, None, tokens)
+
+
+def _text(message_id: str) -> str:
+    """SQLite holds UTF-8 only, and an id may hold half an emoji: such a one is stored as JSON text."""
+    try:
+        message_id.encode()
+    except UnicodeEncodeError:
+        return json.dumps(message_id)
+    return message_id if not message_id.startswith('"') else json.dumps(message_id)
+
+
+def _untext(stored: str) -> str:
+    text: str = json.loads(stored) if stored.startswith('"') else stored
+    return text

@@ -1,0 +1,226 @@
+"""The journal: one append-only file per session, its source of truth. A record counts once it is synced."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dagentd.adapters import disk, files
+from dagentd.errors import NotAllowed
+from dagentd.model import records
+from dagentd.model.jsontext import Undecodable
+from dagentd.model.records import Record
+from dagentd.store.kept import Kept
+
+_CHUNK = 1 << 20
+
+
+class Altered(Exception):
+    """The file under the journal's name is not what we wrote to: another program cut, replaced or removed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    start: int
+    data: bytes
+    record: Record
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.data)
+
+
+@dataclass
+class Journal:
+    path: Path
+    fd: int
+    size: int  # up to here everything is synced and whole
+    twin: int | None = None  # a second file that gets every append, where the kept one cannot be a link
+    unreadable: list[int] = field(default_factory=list)  # offsets of lines that are no record
+    whole: int = 0  # what has been read is whole up to here; what follows is torn
+    broken: OSError | None = None
+
+    @classmethod
+    def open(cls, path: Path) -> Journal:
+        """FileNotFoundError if there is none."""
+        return cls._opened(path, disk.open_append)
+
+    @classmethod
+    def open_read(cls, path: Path) -> Journal:
+        return cls._opened(path, lambda name: os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+
+    @classmethod
+    def _opened(cls, path: Path, opened: Callable[[Path], int]) -> Journal:
+        try:
+            fd = opened(path)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise disk.told(error, path) from error
+        return cls(path, fd, os.fstat(fd).st_size)
+
+    def close(self) -> None:
+        for fd in (self.fd, self.twin):
+            if fd is not None:
+                os.close(fd)
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    def groups(self, start: int = 0) -> Iterator[list[Line]]:
+        """The records from an offset on, in groups of which all count or none. What follows the last whole
+        group is torn, and is not returned."""
+        group: list[Line] = []
+        self.whole = start
+        for offset, data in self._lines(start):
+            try:
+                record, more = records.parse(data)
+            except Undecodable:
+                if data.strip():
+                    self.unreadable.append(offset)
+                more = bool(group)
+            else:
+                group.append(Line(offset, data, record))
+            if not more:
+                self.whole = offset + len(data)
+                yield group
+                group = []
+
+    def _lines(self, offset: int) -> Iterator[tuple[int, bytes]]:
+        rest, at = b"", offset
+        while chunk := os.pread(self.fd, _CHUNK, at):
+            at += len(chunk)
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                yield offset, line + b"\n"
+                offset += len(line) + 1
+
+    def read_record(self, start: int, end: int) -> Record:
+        return records.parse(os.pread(self.fd, end - start, start))[0]
+
+    def checksum_at(self, pos: int) -> str | None:
+        """The hash of the record that ends at `pos`; None if no record ends there."""
+        data, start = b"", pos
+        while start > 0 and b"\n" not in data[:-1]:
+            begin = max(0, start - (1 << 16))
+            data = os.pread(self.fd, start - begin, begin) + data
+            start = begin
+        line = data[data[:-1].rfind(b"\n") + 1 :]
+        return records.checksum(line) if line.endswith(b"\n") and pos <= self.size else None
+
+    # --- writing ------------------------------------------------------------------------------------------
+
+    def cut_tail(self) -> Path | None:
+        """Cut what follows the last whole group, and keep those bytes beside the journal."""
+        tail = os.pread(self.fd, self.size - self.whole, self.whole)
+        if not tail:
+            return None
+        saved = files.save_beside(self.path, "torn", tail)
+        disk.cut(self.fd, self.whole, self.path)
+        disk.sync(self.fd, self.path)
+        self.size = self.whole
+        return saved
+
+    def append(self, data: bytes) -> int:
+        """Write and sync; the offset where it begins. Raises `Altered` if it went to a file that is no longer
+        the journal: it is then not acknowledged before the journal is mended."""
+        start = self.size
+        try:
+            if self.broken:
+                self._reopen()
+            self._write(data)
+        except OSError as error:
+            self._write_again(data, error)
+        self.broken = None
+        self.size = start + len(data)
+        self.verify()
+        return start
+
+    def verify(self) -> None:
+        try:
+            found = self.path.lstat()
+        except FileNotFoundError:
+            raise Altered("gone") from None
+        if not os.path.samestat(found, os.fstat(self.fd)) or found.st_size != self.size:
+            raise Altered("changed")
+
+    def _write(self, data: bytes) -> None:
+        for fd in (self.twin, self.fd):
+            if fd is not None:
+                disk.write(fd, data, self.path)
+                disk.sync_data(fd, self.path)
+
+    def _write_again(self, data: bytes, first: OSError) -> None:
+        """After a failed sync the kernel calls the pages clean: only writing them again makes them safe. After
+        a full disk, the next record must not be glued to half of this one."""
+        try:
+            self._reopen()
+            self._write(data)
+        except OSError as error:
+            self.broken = error
+            with contextlib.suppress(OSError):
+                self._reopen()
+            raise disk.told(error, self.path) from first
+
+    def _reopen(self) -> None:
+        """A fresh descriptor at the last synced length."""
+        fd = disk.open_append(self.path)
+        if not os.path.samestat(os.fstat(fd), os.fstat(self.fd)):
+            os.close(fd)
+            raise OSError(0, "the journal was replaced while the disk failed")
+        os.close(self.fd)
+        self.fd = fd
+        for each in (fd, self.twin):
+            if each is not None:
+                disk.cut(each, self.size, self.path)
+
+
+def create(path: Path, session_id: str, data: bytes, kept: Kept) -> Journal:
+    """A new journal that begins with `data`: made in the kept folder and linked into place, so that it is seen
+    whole or not at all, and is kept from its first moment."""
+    kept.make()
+    temp = kept.folder / f".{session_id}.{os.getpid()}.dagentd-tmp"
+    with contextlib.suppress(FileNotFoundError):
+        disk.remove(temp)
+    fd = disk.create(temp)
+    try:
+        disk.write(fd, data, temp)
+        disk.sync(fd, temp)
+    finally:
+        os.close(fd)
+    try:
+        disk.link(temp, path)
+    except FileExistsError:
+        raise NotAllowed("appeared while the session was made", path=path, hint="Try again.") from None
+    except FileNotFoundError:
+        raise
+    except OSError:  # another file system: the kept file is then a copy
+        files.publish(path, [data], expect=None, sync=True)
+    disk.sync_folder(path.parent)
+    disk.rename_new(temp, kept.free(session_id))
+    disk.sync_folder(kept.folder)
+    return Journal.open(path)
+
+
+def keep(journal: Journal, session_id: str, kept: Kept) -> None:
+    """See that the journal is kept: by a link, else by a second file that gets every append too."""
+    if kept.keep(session_id, journal.path) is None:
+        journal.twin = _twin(journal, session_id, kept)
+
+
+def _twin(journal: Journal, session_id: str, kept: Kept) -> int:
+    live = files.read_fd(journal.fd, journal.size)
+    for path in reversed(kept.of(session_id)):
+        copied = files.read(path, files.CHAT_LIMIT)
+        if live.startswith(copied):
+            break
+    else:
+        path, copied = kept.free(session_id), b""
+        os.close(disk.create(path))
+        disk.sync_folder(kept.folder)
+    fd = disk.open_append(path)
+    disk.write(fd, live[len(copied) :], path)
+    disk.sync_data(fd, path)
+    return fd

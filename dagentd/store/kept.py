@@ -1,0 +1,53 @@
+"""Kept journals: each journal is also linked into git's common folder, so that it outlives its worktree."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from dagentd.adapters import disk
+from dagentd.model.project import Project
+
+
+class Kept:
+    """`dagentd/kept/{sid}.{n}.jsonl`; entries are never replaced."""
+
+    def __init__(self, project: Project) -> None:
+        self.folder = project.kept_dir
+
+    def make(self) -> None:
+        for folder in (self.folder.parent, self.folder):
+            if not folder.is_dir():
+                disk.make_folder(folder)
+
+    def of(self, session_id: str) -> list[Path]:
+        """The entries of one session, oldest first."""
+        pattern = re.compile(re.escape(session_id) + r"\.([0-9]+)\.jsonl")
+        try:
+            matches = [match for name in os.listdir(self.folder) if (match := pattern.fullmatch(name))]
+        except FileNotFoundError:
+            return []
+        return [self.folder / match[0] for match in sorted(matches, key=lambda match: int(match[1]))]
+
+    def free(self, session_id: str) -> Path:
+        held = self.of(session_id)
+        last = int(held[-1].name.rsplit(".", 2)[1]) if held else 0
+        return self.folder / f"{session_id}.{last + 1}.jsonl"
+
+    def with_inode(self, session_id: str, status: os.stat_result) -> Path | None:
+        return next((path for path in self.of(session_id) if os.path.samestat(path.lstat(), status)), None)
+
+    def keep(self, session_id: str, journal: Path) -> Path | None:
+        """Make sure that this journal's file is kept; None where the file system cannot link it there."""
+        held = self.with_inode(session_id, journal.lstat())
+        if held is not None:
+            return held
+        self.make()
+        target = self.free(session_id)
+        try:
+            disk.link(journal, target)
+        except OSError:
+            return None
+        disk.sync_folder(self.folder)
+        return target

@@ -1,0 +1,147 @@
+"""Finding things: the trees of a project, the features in a tree, the sessions of a feature."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dagentd.adapters import files
+from dagentd.errors import CorruptFile, DagentdError, NotAllowed
+from dagentd.model import ids, jsontext
+from dagentd.model.jsontext import Undecodable
+from dagentd.model.project import DOCUMENTS, FeatureFolder, Project, SessionFolder, Style, Tree
+
+WORKTREES = ".dagent-worktrees"
+_PREFIXED = re.compile(r"(session|history)_(.+)\.jsonl?")
+_FLAT_SIGNS = ("feature.json", "sessions", "nodes", "chat.json")
+
+
+def trees(project: Project) -> list[Tree]:
+    """`.dagent-worktrees/*/.dagent` and the project's own `.dagent`; a link that leads out of its worktree is none."""
+    holders = [project.root / WORKTREES / name for name in folder_names(project.root / WORKTREES)]
+    found = [Tree(holder / ".dagent", holder) for holder in (*holders, project.root)]
+    return [tree for tree in found if tree.path.is_dir() and inside(tree.path, tree.worktree)]
+
+
+def inside(path: Path, folder: Path) -> bool:
+    """Whether a path, its links followed, lies in a folder."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def features(tree: Tree) -> list[FeatureFolder]:
+    found = []
+    if any((tree.path / sign).exists() for sign in _FLAT_SIGNS):
+        found.append(FeatureFolder(_feature_id(tree.path, tree.worktree.name), tree.path, tree, "flat"))
+    nested = tree.path / "features"
+    for group in (nested, nested / "backlog", nested / "archived"):
+        for name in folder_names(group):
+            path = group / name
+            if group is nested and name in ("backlog", "archived") and not (path / "feature.json").exists():
+                continue
+            if inside(path, tree.worktree):
+                found.append(FeatureFolder(name, path, tree, "nested"))
+    return found
+
+
+def _feature_id(folder: Path, otherwise: str) -> str:
+    """`feature.json`'s id, if it has one that could be part of a path; else the name of the worktree's folder."""
+    try:
+        given = read_object(folder / "feature.json").get("id")
+    except (FileNotFoundError, DagentdError):
+        return otherwise
+    return given if isinstance(given, str) and ids.is_safe(given) else otherwise
+
+
+def sessions(feature: FeatureFolder) -> list[SessionFolder]:
+    """Sessions that have a session document or a journal. One that is both in `sessions/` and under `nodes/` is
+    the one in `sessions/`; see `twins`."""
+    found = {folder.id: folder for folder in _under_nodes(feature)}
+    found |= {folder.id: folder for folder in _in(feature.sessions_dir, feature, None)}
+    return [found[name] for name in sorted(found)]
+
+
+def twins(folder: SessionFolder) -> list[SessionFolder]:
+    """The same session in another place of the same feature."""
+    return [twin for twin in _under_nodes(folder.feature) if twin.id == folder.id and twin.path != folder.path]
+
+
+def second_chat(folder: SessionFolder) -> Path | None:
+    """A chat under its conventional name beside the one that session.json names."""
+    usual = folder.conventional("chat")
+    return usual if usual != folder.document("chat") and usual.exists() else None
+
+
+def _under_nodes(feature: FeatureFolder) -> Iterator[SessionFolder]:
+    for task in folder_names(feature.path / "nodes"):
+        yield from _in(feature.task_dir(task) / "sessions", feature, task)
+
+
+def _in(place: Path, feature: FeatureFolder, task: str | None) -> Iterator[SessionFolder]:
+    if not place.is_dir() or not inside(place, feature.tree.worktree):
+        return
+    names = sorted(os.listdir(place))
+    for session_id in dict.fromkeys(match[2] for name in names if (match := _PREFIXED.fullmatch(name))):
+        if ids.is_safe(session_id):
+            yield with_names(SessionFolder(session_id, place, "prefixed", feature, task))
+    for name in names:
+        folder = SessionFolder(name, place / name, "folder", feature, task)
+        if ids.is_safe(name) and not folder.path.is_symlink() and _is_session(folder):
+            yield with_names(folder)
+
+
+def _is_session(folder: SessionFolder) -> bool:
+    return folder.conventional("session").exists() or folder.journal.exists()
+
+
+def with_names(folder: SessionFolder) -> SessionFolder:
+    """The same, with the file names that session.json gives: only bare names of files that exist count."""
+    try:
+        given = read_object(folder.conventional("session")).get("files")
+    except (FileNotFoundError, DagentdError):
+        return folder
+    names = {}
+    for document, key in zip(DOCUMENTS, ("session", "chat", "checkpoint", "context", "agentDescription"), strict=True):
+        name = given.get(key) if isinstance(given, dict) and document != "session" else None
+        if isinstance(name, str) and ids.is_safe(name) and (folder.path / name).is_file():
+            names[document] = name
+    return SessionFolder(folder.id, folder.path, folder.style, folder.feature, folder.task_id, names)
+
+
+def new_session(feature: FeatureFolder, session_id: str) -> SessionFolder:
+    """Where a new session goes: in the style that the feature has, else by its shape."""
+    style: Style = "prefixed" if feature.shape == "flat" else "folder"
+    held = sessions(feature)
+    if held:
+        style = held[0].style
+    path = feature.sessions_dir / session_id if style == "folder" else feature.sessions_dir
+    return SessionFolder(session_id, path, style, feature)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """A document of somebody else's; FileNotFoundError if there is none, CorruptFile if it is no JSON object."""
+    return decoded(path, files.read(path))
+
+
+def decoded(path: Path, data: bytes) -> dict[str, Any]:
+    try:
+        return jsontext.decode_object(data)
+    except Undecodable as error:
+        raise CorruptFile(str(error), path=path, hint="Mend the file or move it away; it was left as it is.") from None
+
+
+def checked_folder(feature: FeatureFolder, path: Path) -> Path:
+    """A folder of a feature that is about to be written in."""
+    if not inside(path, feature.tree.worktree):
+        raise NotAllowed("leads out of its worktree", path=path, hint="Replace the link by a folder.")
+    return path
+
+
+def folder_names(path: Path) -> list[str]:
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []

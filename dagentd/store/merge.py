@@ -1,0 +1,224 @@
+"""The one merge function: what other writers left in a session's files becomes records of its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dagentd.model import ids, jsontext, records, times
+from dagentd.model.records import Record
+from dagentd.store.entry import Entry, stamp_of
+from dagentd.store.state import State
+from dagentd.store.summaries import merge_checkpoint
+
+# Fields of session.json that are computed, so that nobody's copy of them counts.
+DERIVED = ("stats", "updatedAt", "dagentd", "files")
+
+
+@dataclass(frozen=True)
+class Doc:
+    """A document as it was found. `pos` is the journal position it carries, if the journal has that position;
+    `ours` says that it carries one at all: the app keeps it when it adds, and drops it when it builds anew."""
+
+    raw: dict[str, Any]
+    source: str  # its path within the feature, for the ids of entries that have none
+    pos: int | None = None
+    ours: bool = False
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The documents of one session that are not as we left them, read together."""
+
+    chat: Doc | None = None
+    checkpoint: Doc | None = None
+    session: Doc | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """One message of an outside chat under the id that it has for us."""
+
+    id: str
+    raw: dict[str, Any]
+    line: bytes
+    entry: Entry | None
+
+
+def merge(state: State, outside: Outside, at: str, settled: Callable[[Entry], bool]) -> list[Record]:
+    """The records that take in what was done outside; none if nothing was. `settled` says whether a message had
+    been in chat on disk for over a second."""
+    found = _identify(state, outside.chat) if outside.chat else []
+    anew = bool(outside.chat and not outside.chat.ours and not any(one.entry and one.entry.here for one in found))
+    remade = anew and _remade(state, outside)
+    result = _arrivals(found, at) + _edits(found, outside.chat, at) + _returns(found, outside.chat, at)
+    doc = merge_checkpoint(state, outside.checkpoint, at) if outside.checkpoint and not remade else None
+    if anew and not remade:
+        gone = _emptied(state, _raised(state, outside.checkpoint, doc), settled, at)
+        doc = None if gone and "checkpoint" in gone[0].body else doc
+        result += gone
+    elif outside.chat and outside.chat.pos is not None:
+        result += _removed(state, found, outside.chat.pos, at)
+    if doc is not None:
+        result.append(records.checkpoint(doc, at))
+    if outside.session:
+        result += _session_changes(state, outside.session, at)
+    return result
+
+
+# --- chat -----------------------------------------------------------------------------------------------------
+
+
+def _identify(state: State, doc: Doc) -> list[Found]:
+    found: dict[str, Found] = {}
+    for raw in with_ids(doc.raw["messages"], doc.source):
+        one = _identity(state, raw)
+        found.setdefault(one.id, one)
+    return list(found.values())
+
+
+def with_ids(entries: list[Any], source: str) -> list[dict[str, Any]]:
+    """The entries that are objects, each with an id. Those that have none are told apart by their number among
+    equal ones, counting those that got theirs from us the last time."""
+    equal: dict[bytes, int] = {}
+    result = []
+    for entry in entries:
+        if not isinstance(entry, dict):
+            continue
+        given = entry.get("id")
+        if not isinstance(given, str) or not given or given.startswith("x-"):
+            parts = (entry.get("role"), entry.get("timestamp"), entry.get("content"))
+            ordinal = equal.setdefault(jsontext.encode(parts), 0)
+            equal[jsontext.encode(parts)] += 1
+            if not isinstance(given, str) or not given:
+                entry = {"id": ids.derived(source, *parts, ordinal)} | {k: v for k, v in entry.items() if k != "id"}
+        result.append(entry)
+    return result
+
+
+def _identity(state: State, raw: dict[str, Any]) -> Found:
+    """Same id, role and content: the same message. Same id and time: an edit. Else another message."""
+    line = jsontext.encode(raw)
+    entry = state.find(raw["id"])
+    if entry is None or entry.core == records.core(raw) or entry.stamp == stamp_of(raw) or _known(entry, line):
+        return Found(raw["id"], raw, line, entry)
+    other = ids.clashing(raw["id"], jsontext.encode([raw.get("role"), raw.get("timestamp"), raw.get("content")]))
+    raw = raw | {"id": other}
+    return Found(other, raw, jsontext.encode(raw), state.find(other))
+
+
+def _known(entry: Entry, line: bytes) -> bool:
+    return any(whole == records.fingerprint(line) for _, whole in entry.versions)
+
+
+def _arrivals(found: list[Found], at: str) -> list[Record]:
+    """New messages. One that stands before messages we have in chat was put there on purpose: it says after which."""
+    last_known = max((i for i, one in enumerate(found) if one.entry and one.entry.here), default=-1)
+    result, before = [], None
+    for i, one in enumerate(found):
+        if one.entry is None:
+            placed = {"after": before} if i < last_known else {}
+            result.append(records.message(one.raw, one.line, at, **placed))
+        before = one.id
+    return result
+
+
+def _edits(found: list[Found], doc: Doc | None, at: str) -> list[Record]:
+    return [
+        records.edit(one.raw, one.line, at)
+        for one in found
+        if doc and one.entry and _is_edit(one.entry, one, doc.pos)
+    ]
+
+
+def _is_edit(entry: Entry, one: Found, pos: int | None) -> bool:
+    whole = records.fingerprint(one.line)
+    if whole == entry.whole:
+        return False
+    if _known(entry, one.line):  # an earlier content: stale, unless the writer had seen the later one
+        return pos is not None and entry.whole_at(pos) != whole
+    if entry.core == records.core(one.raw):  # only other metadata: counts from a writer who saw the latest
+        return pos is not None and entry.edited <= pos
+    return True
+
+
+def _returns(found: list[Found], doc: Doc | None, at: str) -> list[Record]:
+    """Messages that had left and that a writer who knew it put back."""
+    pos = doc.pos if doc else None
+    if pos is None:
+        return []
+    back = [one.id for one in found if one.entry and not one.entry.here and one.entry.moved <= pos]
+    return [records.back(back, at)] if back else []
+
+
+def _removed(state: State, found: list[Found], pos: int, at: str) -> list[Record]:
+    """What a writer saw at `pos` and took away. What arrived, left or returned after `pos` stands."""
+    present = {one.id for one in found}
+    gone = [entry.id for entry in state.ordered() if entry.moved <= pos and entry.id not in present]
+    return [records.left(gone, "external", at)] if gone else []
+
+
+def _emptied(
+    state: State, raised: dict[str, Any] | None, settled: Callable[[Entry], bool], at: str
+) -> list[Record]:
+    """The app built a chat without any message that we have: its own compaction, if a checkpoint of a higher
+    version came with it or just before it, else a clear."""
+    newest = _newest_compacted(raised or state.checkpoint) if raised or state.compacted_outside else None
+    entries = state.ordered()
+    gone = [entry.id for entry in (_up_to(entries, newest) if newest else filter(settled, entries))]
+    if not gone:
+        return []
+    return [records.left(gone, "compacted" if raised or newest else "cleared", at, raised)]
+
+
+def _raised(state: State, outside: Doc | None, merged: dict[str, Any] | None) -> dict[str, Any] | None:
+    version = outside.raw.get("version") if outside else None
+    known = (state.checkpoint or {}).get("version", 0)
+    return merged if isinstance(version, int) and version > known else None
+
+
+def _newest_compacted(checkpoint: dict[str, Any] | None) -> str | None:
+    info = (checkpoint or {}).get("compactionInfo")
+    newest = info.get("newestMessageTimestamp") if isinstance(info, dict) else None
+    return newest if times.parse(newest) else None
+
+
+def _up_to(entries: list[Entry], newest: str) -> list[Entry]:
+    return [entry for entry in entries if not times.later(_stamp(entry), newest)]
+
+
+def _stamp(entry: Entry) -> Any:
+    return jsontext.decode_own(entry.stamp.encode())
+
+
+def _remade(state: State, outside: Outside) -> bool:
+    """The app took the session for missing and made it anew."""
+    session, checkpoint = outside.session, outside.checkpoint
+    if session and session.raw.get("createdAt") != state.session.get("createdAt"):
+        return True
+    version = checkpoint.raw.get("version") if checkpoint and not checkpoint.ours else None
+    return isinstance(version, int) and version < (state.checkpoint or {}).get("version", 0)
+
+
+# --- session --------------------------------------------------------------------------------------------------
+
+
+def _session_changes(state: State, doc: Doc, at: str) -> list[Record]:
+    known = state.session
+    fields = [key for key in doc.raw if key not in (*DERIVED, "id", "createdAt")]
+    changes = {key: doc.raw[key] for key in fields if key not in known or _counts(state, doc, key)}
+    return [records.session(changes, at)] if changes else []
+
+
+def _counts(state: State, doc: Doc, key: str) -> bool:
+    """Whether another value of a field we know stands: against what its writer had seen if we know that, else
+    only if it was written later than ours and to this very session."""
+    value, now = doc.raw[key], state.session[key]
+    if value == now:
+        return False
+    if doc.pos is not None:
+        base = state.session_at(doc.pos).get(key)
+        return bool(base != value and base == now)
+    same = doc.raw.get("createdAt") == state.session.get("createdAt")
+    return not doc.ours and same and times.later(doc.raw.get("updatedAt"), state.set_at)

@@ -1,0 +1,158 @@
+"""Opening a session: its journal found, mended or made, and its state read from the index and the journal's end."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from dagentd.adapters import clock, disk
+from dagentd.errors import CorruptFile, NotFound
+from dagentd.model import jsontext, records
+from dagentd.model.documents import Position, position_of
+from dagentd.model.project import SessionFolder
+from dagentd.model.records import Record
+from dagentd.store import journal as journals
+from dagentd.store.heal import lacking
+from dagentd.store.index import Index, JournalIndex
+from dagentd.store.journal import Journal
+from dagentd.store.kept import Kept
+from dagentd.store.merge import DERIVED, with_ids
+from dagentd.store.state import State
+
+Lined = tuple[Record, bytes]  # a record and its line
+
+
+def read_state(journal: Journal, index: JournalIndex) -> State:
+    """From the index if its position is in this journal, and what follows there; else from the beginning."""
+    state = State(index, journal.read_record)
+    header = index.header()
+    if header and journal.checksum_at(header["pos"]) == header["sum"]:
+        state.load(header)
+    else:
+        index.forget()
+    for group in journal.groups(state.pos):
+        for line in group:
+            state.apply(line.record, line.start, line.data)
+    return state
+
+
+def open_journal(folder: SessionFolder, kept: Kept, documents: dict[str, dict[str, Any]]) -> Journal:
+    """The session's journal. A missing one is linked from where it is kept if the documents are of it, else
+    made from the documents."""
+    try:
+        return Journal.open(folder.journal)
+    except FileNotFoundError:
+        pass
+    if (held := _kept_for(folder.id, kept, documents)) is not None:
+        disk.link(held, folder.journal)
+        disk.sync_folder(folder.path)
+        return Journal.open(folder.journal)
+    content = joined(first_records(folder, documents, clock.stamp()))
+    try:
+        return journals.create(folder.journal, folder.id, content, kept)
+    except FileNotFoundError:
+        raise gone(folder) from None
+
+
+def lines(group: list[Record]) -> list[Lined]:
+    """One append as it is written: all records but the last say that more follow."""
+    return [(record, record.line(more=number < len(group))) for number, record in enumerate(group, 1)]
+
+
+def joined(group: list[Record]) -> bytes:
+    return b"".join(data for _, data in lines(group))
+
+
+def first_records(folder: SessionFolder, documents: dict[str, dict[str, Any]], at: str) -> list[Record]:
+    """A journal for what is on disk."""
+    session = {key: value for key, value in documents.get("session", {}).items() if key not in DERIVED}
+    result = [records.session({"id": folder.id, "featureId": folder.feature.id} | session, at)]
+    if "checkpoint" in documents:
+        doc = {key: value for key, value in documents["checkpoint"].items() if key != "dagentd"}
+        result.append(records.checkpoint(doc, at))
+    source = folder.within_feature(folder.document("chat"))
+    for raw in with_ids(documents.get("chat", {}).get("messages", []), source):
+        result.append(records.message(raw, jsontext.encode(raw), at))
+    return result
+
+
+def new_session(folder: SessionFolder, fields: dict[str, Any], at: str) -> list[Record]:
+    """A journal for a session that begins now: no messages, an empty checkpoint of version 1."""
+    empty: dict[str, list[str]] = {
+        "completed": [], "inProgress": [], "pending": [], "blockers": [], "decisions": []
+    }  # fmt: skip
+    checkpoint = {
+        "version": 1,
+        "createdAt": at,
+        "updatedAt": at,
+        "summary": empty,
+        "compactionInfo": {
+            "messagesCompacted": 0, "oldestMessageTimestamp": at, "newestMessageTimestamp": at, "compactedAt": at
+        },
+        "stats": {"totalCompactions": 0, "totalMessages": 0, "totalTokens": 0},
+    }  # fmt: skip
+    return [records.session({"id": folder.id, **fields, "createdAt": at, "status": "active"}, at),
+            records.checkpoint(checkpoint, at)]  # fmt: skip
+
+
+def recover_lost(folder: SessionFolder, kept: Kept, state: State, documents: dict[str, dict[str, Any]]) -> list[Record]:
+    """The journal lacks a position that a projection has: it was replaced while we were away. What a kept file
+    that has the position still holds goes back in."""
+    held = _kept_for(folder.id, kept, documents)
+    if held is None or os.path.samestat(held.lstat(), folder.journal.lstat()):
+        return []
+    return from_file(held, state)
+
+
+def from_file(path: Path, state: State) -> list[Record]:
+    other = Journal.open(path)
+    try:
+        known = read_state(other, Index(None).journal(path))
+        return lacking(known, state, lambda entry: other.read_record(entry.start, entry.end), clock.stamp())
+    finally:
+        other.close()
+
+
+def _kept_for(session_id: str, kept: Kept, documents: dict[str, dict[str, Any]]) -> Path | None:
+    positions = [found for raw in documents.values() if (found := position_of(raw))]
+    for path in reversed(kept.of(session_id)):
+        if positions and _has(path, max(positions, key=lambda position: position.pos)):
+            return path
+    return None
+
+
+def _has(path: Path, position: Position) -> bool:
+    journal = Journal.open(path)
+    try:
+        return journal.checksum_at(position.pos) == position.sum
+    finally:
+        journal.close()
+
+
+def gone(folder: SessionFolder) -> NotFound:
+    return NotFound(
+        f"session {folder.id} is no longer on disk", path=folder.path,
+        hint="If its worktree was removed, `dagentd sessions --gone` lists what was kept.",
+    )  # fmt: skip
+
+
+def unreadable(path: Path, why: str) -> CorruptFile:
+    return CorruptFile(
+        why, path=path, hint="Mend the file or move it away, then run `dagentd run --once`; it was left as it is."
+    )
+
+
+def fill_lines(state: State, journal: Journal, chat: dict[str, Any] | None) -> None:
+    """Give the messages in chat their bytes: from the chat on disk where it has the same content, which is nearly
+    always and spares reading the journal, else from the journal."""
+    missing = {entry.id: entry for entry in state.chat.values() if entry.line is None}
+    for raw in chat.get("messages", []) if chat and missing else []:
+        entry = missing.get(str(raw.get("id"))) if isinstance(raw, dict) else None
+        if entry is not None:
+            line = jsontext.encode(raw)
+            entry.line = line if records.fingerprint(line) == entry.whole else None
+    for entry in missing.values():
+        if entry.line is None:
+            entry.line = journal.read_record(entry.start, entry.end).message
+

@@ -1,0 +1,74 @@
+"""Documents that are no projection: context, agent description, and the links in feature.json and task.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dagentd.adapters import clock, disk, files
+from dagentd.errors import Conflict
+from dagentd.model import jsontext
+from dagentd.model.jsontext import Undecodable
+from dagentd.store.layout import decoded
+
+_TRIES = 20
+
+
+Change = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def write_document(path: Path, raw: dict[str, Any]) -> bool:
+    """Replace a document as a whole; False if it already says the same."""
+    done = _edit(path, lambda _: raw)
+    if done and done.replaced:
+        done.replaced.close()
+    return done is not None
+
+
+def edit_document(path: Path, change: Change, settle: float) -> LateEdit | None:
+    """Apply a change to a document that others write too; what is still to be looked at when it has settled,
+    if there is anything."""
+    done = _edit(path, change)
+    return LateEdit(path, change, done.replaced, settle) if done and done.replaced else None
+
+
+class LateEdit:
+    """The file that an edit replaced. What another program writes into it is edited likewise and put in place."""
+
+    def __init__(self, path: Path, change: Change, replaced: files.Replaced, settle: float) -> None:
+        self._path, self._change, self._replaced = path, change, replaced
+        self._due = clock.monotonic() + settle
+
+    def tend(self, now: float) -> float | None:
+        if now < self._due:
+            return self._due
+        try:
+            late = self._replaced.read()
+            if files.digest(late) != self._replaced.seen:
+                theirs = jsontext.decode_object(late)
+                _edit(self._path, lambda _: self._change(theirs))
+        except Undecodable:
+            files.save_beside(self._path, "corrupt", late)
+        finally:
+            self._replaced.close()
+        return None
+
+
+def _edit(path: Path, change: Change) -> files.Published | None:
+    """None if nothing changes. Another program's way of writing the same is left as it is."""
+    for _ in range(_TRIES):
+        try:
+            data = files.read(path)
+            before, expect = decoded(path, data), files.digest(data)
+        except FileNotFoundError:
+            before, expect = {}, None
+        after = change(before)
+        if expect is not None and after == before:
+            return None
+        try:
+            with disk.explained(path):
+                return files.publish(path, [jsontext.pretty(after)], expect=expect, sync=True)
+        except files.Changed:
+            continue
+    raise Conflict("another program keeps writing this file", path=path, hint="Try again when it has ended.")

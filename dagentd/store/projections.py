@@ -1,0 +1,272 @@
+"""The documents behind a journal: chat, checkpoint and session, read when others wrote them, written behind commits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dagentd.adapters import clock, disk, files
+from dagentd.errors import DagentdError
+from dagentd.model.documents import position_of
+from dagentd.model.jsontext import Undecodable
+from dagentd.model.project import SessionFolder
+from dagentd.store import opening, rendering
+from dagentd.store.chronicle import Chronicle
+from dagentd.store.entry import Entry
+from dagentd.store.merge import Doc, Outside, merge
+from dagentd.store.projection import GONE_FOR, Projection
+
+_APART = 0.1  # seconds between two writes of one session's documents
+_SHOWN = 1.0  # seconds on disk after which a message can have been cleared by a reader of the file
+
+
+class Projections:
+    def __init__(self, folder: SessionFolder, settle: float) -> None:
+        self.folder = folder
+        self._settle = settle
+        self._files = {name: Projection(name, folder.document(name)) for name in ("session", "chat", "checkpoint")}
+        self._io = threading.RLock()
+        self._next_write = 0.0
+        self._failures = 0
+        self._shown: deque[tuple[float, int]] = deque(maxlen=64)
+
+    # --- opening ------------------------------------------------------------------------------------------
+
+    def read_first(self) -> dict[str, dict[str, Any]]:
+        """The documents before there is a journal to compare with. Bytes that make no sense and stay so are set
+        aside if a journal can replace them, and are an error otherwise."""
+        found = {}
+        for each in self._files.values():
+            if (raw := self._read_stable(each)) is not None:
+                found[each.name] = raw
+        return found
+
+    def _read_stable(self, each: Projection) -> dict[str, Any] | None:
+        while data := each.look():
+            try:
+                return each.parse(data)
+            except Undecodable as error:
+                if each.stable_for(data) < self._settle:
+                    time.sleep(self._settle / 4)
+                elif not self.folder.journal.exists():
+                    raise opening.unreadable(each.path, str(error)) from None
+                else:
+                    return None
+        if each.refused:
+            raise each.refused
+        return None
+
+    def attach(self, chronicle: Chronicle) -> None:
+        self._chronicle = chronicle
+        self._shown.append((float("-inf"), chronicle.state.pos))
+        if not chronicle.read_only:
+            self._sweep()
+        self.look()
+        self._try_write(clock.monotonic())
+
+    def _sweep(self) -> None:
+        """Temp files of a process that died: one may hold what another program had written into a document."""
+        targets = {each.path: each for each in self._files.values()}
+        for temp, target in files.leftovers(self.folder.path):
+            if target in targets:
+                self._merge_bytes(targets[target], files.read(temp, files.CHAT_LIMIT))
+                disk.remove(temp)
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    def reconcile(self) -> None:
+        """Take in what others wrote and make what is missing, without waiting for a commit. Bytes that make no
+        sense yet are read again until they do, or have stayed the same for the settle time."""
+        while not self.look() and not self._chronicle.read_only:
+            time.sleep(self._settle / 4)
+        for each in self._files.values():
+            each.vanished = None
+        self._next_write = 0.0
+        self.tend(clock.monotonic())
+
+    def look(self) -> bool:
+        """Take in what others wrote; False if something is being written just now."""
+        with self._io:
+            whole = {each.name: data for each in self._files.values() if (data := each.look())}
+            read = {name: raw for name, data in whole.items() if (raw := self._understand(name, data)) is not None}
+            changed = self._merge(read)
+            for name, raw in read.items():
+                each = self._files[name]
+                each.accept(whole[name], raw)
+                if not changed and (pos := self._valid(raw)) is not None and pos >= self._mark(name):
+                    each.written = self._mark(name)
+            return len(read) == len(whole)
+
+    def take_in_copy(self, path: Path) -> None:
+        """Messages of a second chat of this session: unknown ones arrive, nothing leaves."""
+        each = Projection("chat", path)
+        data = each.look()
+        try:
+            raw = each.parse(data) if data else None
+        except Undecodable as error:
+            self._chronicle.note(f"copy-{path.name}", opening.unreadable(path, str(error)))
+            return
+        if raw is None:
+            return
+        told = "is a second chat of this session; its messages were taken in"
+        self._chronicle.note(f"copy-{path.name}", DagentdError(told, path=path, hint="Remove it if nobody uses it."))
+        self._merge_docs(Outside(chat=Doc(raw, self.folder.within_feature(path), None, ours=True)))
+
+    def session_document(self) -> dict[str, Any]:
+        with self._chronicle.lock:
+            return rendering.session_document(self._chronicle.state, self.folder, self._files["session"].extra)
+
+    def _understand(self, name: str, data: bytes) -> dict[str, Any] | None:
+        each = self._files[name]
+        try:
+            raw = each.parse(data)
+        except Undecodable as error:
+            if self._chronicle.read_only:
+                self._chronicle.note(f"corrupt-{name}", opening.unreadable(each.path, str(error)))
+            elif each.stable_for(data) >= self._settle:
+                self._set_aside(each, str(error))
+            return None
+        odd = name == "chat" and not all(isinstance(entry, dict) for entry in raw["messages"])
+        if odd and not self._chronicle.read_only:
+            copy = files.save_beside(each.path, "corrupt", data)
+            told = "holds entries that are no messages; they are kept in a copy of the file"
+            self._chronicle.note("odd-entries", DagentdError(told, path=copy, hint="Look at them."))
+        return raw
+
+    def _set_aside(self, each: Projection, why: str) -> None:
+        """Move unreadable bytes out of the way, to be written anew. If they were replaced by good ones in this
+        very moment, those count."""
+        moved = files.set_aside(each.path, "corrupt")
+        told = f"{why}; it was set aside and made again from the journal"
+        self._chronicle.note(f"corrupt-{each.name}", DagentdError(told, path=moved, hint="Look at it, then delete it."))
+        each.digest = each.written = each.suspect = None
+        self._merge_bytes(each, files.read(moved, files.CHAT_LIMIT))
+
+    def _merge_bytes(self, each: Projection, data: bytes) -> bool:
+        try:
+            raw = each.parse(data)
+        except Undecodable:
+            return False
+        self._merge({each.name: raw})
+        return True
+
+    def _merge(self, read: dict[str, dict[str, Any]]) -> bool:
+        """Whether the journal has new records of it."""
+        if not read:
+            return False
+        return self._merge_docs(Outside(**{name: self._doc(name, raw) for name, raw in read.items()}))
+
+    def _merge_docs(self, outside: Outside) -> bool:
+        chronicle = self._chronicle
+
+        def plan(_: dict[str, bytes]) -> tuple[list[Any], bool]:
+            found = merge(chronicle.state, outside, clock.stamp(), self._settled)
+            return found, bool(found)
+
+        return bool(chronicle.submit(plan, alone=True))
+
+    def _doc(self, name: str, raw: dict[str, Any]) -> Doc:
+        source = self.folder.within_feature(self._files[name].path)
+        return Doc(raw, source, self._valid(raw), "dagentd" in raw)
+
+    def _valid(self, raw: dict[str, Any]) -> int | None:
+        found = position_of(raw)
+        return found.pos if found and self._chronicle.has(raw) else None
+
+    def _settled(self, entry: Entry) -> bool:
+        latest = clock.monotonic() - _SHOWN
+        return any(at <= latest and entry.moved <= pos for at, pos in self._shown)
+
+    # --- writing ------------------------------------------------------------------------------------------
+
+    def _mark(self, name: str) -> int:
+        state = self._chronicle.state
+        return {"chat": state.chat_pos, "checkpoint": state.checkpoint_pos, "session": state.pos}[name]
+
+    def dirty(self) -> list[Projection]:
+        if self._chronicle.read_only:
+            return []
+        behind = [each for each in self._files.values() if each.written != self._mark(each.name) and not each.refused]
+        return [each for each in behind if each.name != "checkpoint" or self._chronicle.state.checkpoint]
+
+    def tend(self, now: float) -> float | None:
+        """Do what is due; the time at which there is more to do, None if there is nothing."""
+        with self._io:
+            if self._chronicle.gone:
+                self.close()
+                return None
+            for each in self._files.values():
+                for data in each.late_writes(now):
+                    if not self._merge_bytes(each, data):
+                        files.save_beside(each.path, "corrupt", data)
+            if self.dirty() and now >= self._next_write:
+                self._try_write(now)
+            return self._next_due()
+
+    def _next_due(self) -> float | None:
+        due = [late.due for each in self._files.values() for late in each.replaced]
+        return min([*due, *([self._next_write] if self.dirty() else [])], default=None)
+
+    def _try_write(self, now: float) -> None:
+        try:
+            self._write()
+        except FileNotFoundError:
+            self._failed(now, opening.gone(self.folder))
+        except OSError as error:
+            self._failed(now, disk.told(error, self.folder.path))
+        except DagentdError as error:
+            self._failed(now, error)
+        else:
+            self._failures = 0
+            self._chronicle.problems.pop("documents", None)
+
+    def _failed(self, now: float, error: DagentdError) -> None:
+        """The journal holds everything; the documents follow when the disk allows."""
+        self._failures += 1
+        self._next_write = now + min(60.0, 2.0**self._failures / 10)
+        if not self.folder.path.is_dir():
+            self._chronicle.gone = opening.gone(self.folder)
+        self._chronicle.note("documents", error)
+
+    def _write(self) -> None:
+        """Write what is behind. A long chat is written so seldom that writing takes a tenth of the time at most."""
+        started = clock.monotonic()
+        for each in self.dirty():
+            if each.vanished is not None and started < each.vanished + GONE_FOR:
+                self._next_write = each.vanished + GONE_FOR
+            else:
+                self._publish(each)
+        if self._next_write <= started:
+            self._next_write = started + max(_APART, 9 * (clock.monotonic() - started))
+        with self._chronicle.lock:
+            self._chronicle.state.save()
+
+    def _publish(self, each: Projection) -> None:
+        with self._chronicle.lock:
+            mark, pos, chunks = self._mark(each.name), self._chronicle.state.pos, self._render(each)
+        try:
+            late = each.publish(chunks, mark, self._settle)
+        except files.Changed:
+            self.look()
+            self._next_write = clock.monotonic() + self._settle / 5
+            return
+        if each.name == "chat":
+            self._shown.append((clock.monotonic(), pos))
+        if late is not None:
+            self._merge_bytes(each, late)
+
+    def _render(self, each: Projection) -> Iterator[bytes]:
+        state = self._chronicle.state
+        if each.name == "chat":
+            return rendering.chat(state, each.extra)
+        if each.name == "checkpoint":
+            return rendering.checkpoint(state)
+        return rendering.session(state, self.folder, each.extra)
+
+    def close(self) -> None:
+        for each in self._files.values():
+            each.close()

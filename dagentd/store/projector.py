@@ -1,0 +1,62 @@
+"""One thread that writes documents behind the journals, when they are due."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from dagentd.adapters import clock
+
+
+class Tended(Protocol):
+    def tend(self, now: float) -> float | None:
+        """Do what is due now; the time at which there is more to do, None if there is nothing."""
+
+
+class Projector:
+    def __init__(self, on_bug: Callable[[BaseException], None]) -> None:
+        self._on_bug = on_bug
+        self._due: dict[Tended, float] = {}
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="projector", daemon=True)
+        self._thread.start()
+
+    def soon(self, tended: Tended) -> None:
+        """There is work. Cheap when it is already known."""
+        if tended in self._due:
+            return
+        with self._changed:
+            self._due[tended] = 0.0
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Finish what is due at any time, then end."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (tended := self._next()) is not None:
+            try:
+                due = tended.tend(clock.monotonic())
+            except Exception as bug:  # the others must still be served
+                self._on_bug(bug)
+                due = clock.monotonic() + 60 if not self._stopping else None
+            with self._changed:
+                if due is not None:
+                    self._due[tended] = due
+
+    def _next(self) -> Tended | None:
+        with self._changed:
+            while True:
+                now = clock.monotonic()
+                tended = min(self._due, key=lambda each: self._due[each], default=None)
+                if tended is not None and self._due[tended] <= now:
+                    del self._due[tended]
+                    return tended
+                if tended is None and self._stopping:
+                    return None
+                self._changed.wait(self._due[tended] - now if tended is not None else None)

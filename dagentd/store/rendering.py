@@ -1,0 +1,75 @@
+"""What the projections of a session look like: bytes made from its state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dagentd.model import jsontext
+from dagentd.model.project import SessionFolder
+from dagentd.store.entry import Entry
+from dagentd.store.state import State
+
+_LINES_AT_ONCE = 512  # joined at a time, so that a chat of 50 MB does not hold the interpreter for long
+_CHAT_FIELDS = ("messages", "totalMessages", "oldestMessageTimestamp", "newestMessageTimestamp", "dagentd")
+
+
+def chat(state: State, extra: dict[str, Any]) -> Iterator[bytes]:
+    """Each message on a line of its own, in the very bytes that are in the journal. `extra` is what others keep
+    in the file beside the messages."""
+    entries = state.ordered()
+    tail = _chat_tail(state, entries, extra)
+    return _chat_chunks([entry.line or b"" for entry in entries], tail)
+
+
+def _chat_chunks(lines: list[bytes], tail: bytes) -> Iterator[bytes]:
+    yield b'{\n  "messages": ['
+    for start in range(0, len(lines), _LINES_AT_ONCE):
+        yield (b",\n    " if start else b"\n    ") + b",\n    ".join(lines[start : start + _LINES_AT_ONCE])
+    yield (b"\n  ]" if lines else b"]") + tail
+
+
+def _chat_tail(state: State, entries: list[Entry], extra: dict[str, Any]) -> bytes:
+    stamps = [jsontext.decode_own(entry.stamp.encode()) for entry in (entries[:1] + entries[-1:])]
+    rest = {
+        "totalMessages": state.totals.messages,
+        "oldestMessageTimestamp": stamps[0] if stamps else None,
+        "newestMessageTimestamp": stamps[-1] if stamps else None,
+        **{key: value for key, value in extra.items() if key not in _CHAT_FIELDS},
+        "dagentd": position(state),
+    }
+    return b"," + jsontext.pretty(rest)[1:]
+
+
+def checkpoint(state: State) -> Iterator[bytes]:
+    yield jsontext.pretty({**(state.checkpoint or {}), "dagentd": position(state)})
+
+
+def session(state: State, folder: SessionFolder, extra: dict[str, Any]) -> Iterator[bytes]:
+    yield jsontext.pretty(session_document(state, folder, extra))
+
+
+def session_document(state: State, folder: SessionFolder, extra: dict[str, Any]) -> dict[str, Any]:
+    stats = extra["stats"] if isinstance(extra.get("stats"), dict) else {}
+    return {
+        **state.session,
+        "updatedAt": state.last_at,
+        "files": {key: folder.document(name).name for key, name in _FILE_KEYS.items()},
+        "stats": {
+            **stats,
+            "totalMessages": state.totals.messages,
+            "totalTokens": state.totals.tokens,
+            "totalCompactions": state.totals.compactions,
+            **({"lastCompactionAt": state.totals.compacted_at} if state.totals.compacted_at else {}),
+        },
+        "dagentd": position(state),
+    }
+
+
+_FILE_KEYS = {
+    "chat": "chat", "checkpoint": "checkpoint", "context": "context", "agentDescription": "agent-description",
+}  # fmt: skip
+
+
+def position(state: State) -> dict[str, Any]:
+    return {"pos": state.pos, "sum": state.sum}

@@ -1,0 +1,241 @@
+"""A session as the rest of dagentd uses it: messages in, messages out, documents."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from dagentd.adapters import clock
+from dagentd.errors import Conflict, InvalidInput, LimitReached, NotFound
+from dagentd.model import jsontext, records
+from dagentd.model.problem import Problem
+from dagentd.model.project import Project, SessionFolder
+from dagentd.model.records import Record
+from dagentd.store import layout
+from dagentd.store.chronicle import Chronicle
+from dagentd.store.entry import Entry
+from dagentd.store.own_documents import write_document
+from dagentd.store.projections import Projections
+
+ROLES = ("user", "assistant", "system")
+MESSAGE_LIMIT = 16 << 20  # a line on the socket carries no more
+
+
+class Session:
+    """Open for writing: whoever makes one holds the project's lock. Safe to call from any thread."""
+
+    def __init__(
+        self,
+        project: Project,
+        folder: SessionFolder,
+        open_chronicle: Callable[[dict[str, dict[str, Any]]], Chronicle],
+        settle: float,
+        on_work: Callable[[Session], None],
+    ) -> None:
+        self.project = project
+        self.folder = folder
+        self.id = folder.id
+        self._on_work = on_work
+        self._projections = Projections(folder, settle)
+        self._chronicle = open_chronicle(self._projections.read_first())
+        self._projections.attach(self._chronicle)
+        self._join_others()
+        on_work(self)
+
+    def _join_others(self) -> None:
+        """Take in chats of the same session that lie elsewhere: a twin under `nodes/`, a second name."""
+        others = [twin.document("chat") for twin in layout.twins(self.folder)]
+        if (second := layout.second_chat(self.folder)) is not None:
+            others.append(second)
+        for path in others:
+            self._projections.take_in_copy(path)
+
+    @property
+    def problems(self) -> list[Problem]:
+        return list(self._chronicle.problems.values())
+
+    @property
+    def gone(self) -> bool:
+        return self._chronicle.gone is not None
+
+    # --- asking -------------------------------------------------------------------------------------------
+
+    def document(self) -> dict[str, Any]:
+        """The session document, with where it is."""
+        where = {"project": str(self.project.root), "worktree": str(self.folder.feature.tree.worktree)}
+        return {**self._projections.session_document(), **where}
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        with self._chronicle.lock:
+            return self._chronicle.state.session
+
+    def chat(self) -> list[dict[str, Any]]:
+        with self._chronicle.lock:
+            entries = self._chronicle.state.ordered()
+            return [entry.raw() for entry in entries]
+
+    def messages(self, limit: int = 10, include_internal: bool = False) -> tuple[list[dict[str, Any]], int]:
+        """The last messages in chat, and how many there are."""
+        with self._chronicle.lock:
+            lines = [entry.line or b"" for entry in self._chronicle.state.ordered()]
+        found: list[dict[str, Any]] = []
+        for line in reversed(lines):
+            if len(found) >= limit:
+                break
+            raw = jsontext.decode_own(line)
+            if include_internal or not is_internal(raw):
+                found.append(raw)
+        return found[::-1], len(lines)
+
+    def history(self, before: str | None = None, limit: int = 100) -> tuple[list[dict[str, Any]], bool]:
+        """Every message ever seen, in order, up to the one before `before`; and whether there are earlier ones."""
+        with self._chronicle.lock:
+            state = self._chronicle.state
+            state.save()
+            start = state.find(before) if before is not None else None
+            if before is not None and start is None:
+                raise NotFound(f"no message {before!a} in session {self.id}", hint=f"dagentd history {self.id}")
+            entries = state.index.before(start.rank if start else None, limit + 1)
+            page = [self._content(entry) for entry in entries[-limit:]] if limit else []
+        return page, len(entries) > limit
+
+    def _content(self, entry: Entry) -> dict[str, Any]:
+        held = self._chronicle.state.chat.get(entry.id)
+        if held is not None:
+            return held.raw()
+        raw: dict[str, Any] = self._chronicle.journal.read_record(entry.start, entry.end).body["message"]
+        return raw
+
+    def checkpoint(self) -> dict[str, Any] | None:
+        with self._chronicle.lock:
+            return self._chronicle.state.checkpoint
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """The context or the agent description, None if there is none."""
+        try:
+            return layout.read_object(self.folder.document(name))
+        except FileNotFoundError:
+            return None
+
+    # --- changing -----------------------------------------------------------------------------------------
+
+    def add(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Append messages, all or none, and answer when they are on disk. One that is known by its id and has
+        the same content is not stored again."""
+        made = [_message(raw) for raw in messages]
+        return list(self._submit(lambda pending: self._arrivals(made, pending)))
+
+    def _arrivals(self, made: list[_New], pending: dict[str, bytes]) -> tuple[list[Record], list[dict[str, Any]]]:
+        at, result, answer = clock.stamp(), [], []
+        mine: dict[str, bytes] = {}
+        for new in made:
+            known = self._known(new, {**pending, **mine} if mine else pending) if new.given else None
+            answer.append(new.raw if known is None else known)
+            if known is None:
+                result.append(records.message(new.raw, new.line, at))
+                mine[new.raw["id"]] = records.core(new.raw) if new.given else b""
+        if result and self._chronicle.state.session.get("status") == "archived":
+            result.insert(0, records.session({"status": "active"}, at))
+        pending |= mine
+        return result, answer
+
+    def _known(self, new: _New, pending: dict[str, bytes]) -> dict[str, Any] | None:
+        message_id, core = new.raw["id"], records.core(new.raw)
+        entry = None if message_id in pending else self._chronicle.state.find(message_id)
+        held = pending.get(message_id) if entry is None else entry.core
+        if held is None:
+            return None
+        if held != core:
+            told = f"message {message_id!a} exists with other content"
+            raise Conflict(told, hint="Leave `id` out, or use a new one.")
+        return new.raw if entry is None else self._content(entry)
+
+    def clear(self) -> int:
+        """All messages leave chat; they stay in history, and the checkpoint stays."""
+
+        def plan(_: dict[str, bytes]) -> tuple[list[Record], int]:
+            ids = [entry.id for entry in self._chronicle.state.ordered()]
+            return [records.left(ids, "cleared", clock.stamp())] if ids else [], len(ids)
+
+        return int(self._submit(plan, alone=True))
+
+    def set(self, **fields: Any) -> None:
+        """Change fields of the session document."""
+
+        def plan(_: dict[str, bytes]) -> tuple[list[Record], None]:
+            known = self._chronicle.state.session
+            changes = {key: value for key, value in fields.items() if known.get(key) != value}
+            return [records.session(changes, clock.stamp())] if changes else [], None
+
+        self._submit(plan, alone=True)
+
+    def archive(self) -> None:
+        self.set(status="archived")
+
+    def update_checkpoint(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Set fields of the checkpoint; its version rises."""
+
+        def plan(_: dict[str, bytes]) -> tuple[list[Record], dict[str, Any]]:
+            at, known = clock.stamp(), self._chronicle.state.checkpoint or {}
+            merged = {**known, **changes, "version": int(known.get("version", 0)) + 1, "updatedAt": at}
+            merged.pop("dagentd", None)
+            return [records.checkpoint(merged, at)], merged
+
+        return dict(self._submit(plan, alone=True))
+
+    def replace(self, name: str, raw: dict[str, Any]) -> bool:
+        """Write the context or the agent description; False if it already is so."""
+        return write_document(self.folder.document(name), raw)
+
+    def _submit(self, plan: Any, alone: bool = False) -> Any:
+        answer = self._chronicle.submit(plan, alone)
+        self._on_work(self)
+        return answer
+
+    # --- life ---------------------------------------------------------------------------------------------
+
+    def reconcile(self) -> None:
+        """Look at the files: take in what others wrote, make what is missing."""
+        self._projections.reconcile()
+        self._join_others()
+        self._on_work(self)
+
+    def tend(self, now: float) -> float | None:
+        return self._projections.tend(now)
+
+    def close(self) -> None:
+        self._projections.close()
+        self._chronicle.close()
+
+
+class _New:
+    """A message to be added. `given`: the caller named its id, so it may be known already."""
+
+    def __init__(self, raw: dict[str, Any], given: bool) -> None:
+        self.raw = raw
+        self.line = jsontext.encode(raw)
+        self.given = given
+        if len(self.line) > MESSAGE_LIMIT:
+            raise LimitReached(f"a message has at most {MESSAGE_LIMIT >> 20} MiB", hint="Split it, or store a path.")
+
+
+def _message(raw: dict[str, Any]) -> _New:
+    role, given = raw.get("role"), raw.get("id")
+    if role not in ROLES:
+        raise InvalidInput(f"role is {role!a}", hint=f"Use one of: {', '.join(ROLES)}.")
+    if "content" not in raw:
+        raise InvalidInput("a message needs content", hint='Give "content".')
+    if given is not None and (not isinstance(given, str) or not 0 < len(given) <= 200):
+        raise InvalidInput("a message id is a text of 1 to 200 characters", hint="Leave `id` out to get one.")
+    head = {"id": given or str(uuid.uuid4()), "role": role, "content": raw["content"], "timestamp": clock.stamp()}
+    rest = {key: value for key, value in raw.items() if key not in head and value is not None}
+    return _New(head | rest, given is not None)
+
+
+def is_internal(raw: dict[str, Any]) -> bool:
+    metadata = raw.get("metadata")
+    return isinstance(metadata, dict) and metadata.get("internal") is True
+
+

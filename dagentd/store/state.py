@@ -1,0 +1,277 @@
+"""What a journal says: its records applied one after the other, with the index holding what is not needed now."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagentd.model import records
+from dagentd.model.records import Record
+from dagentd.store.entry import Entry, stamp_of
+from dagentd.store.index import JournalIndex
+
+STRIDE = 1 << 32  # between the ranks of messages that simply follow each other
+_END = object()
+
+
+@dataclass
+class Totals:
+    """What `stats` are made from. `messages` counts since the last clear; tokens are those that calls reported."""
+
+    messages: int = 0
+    tokens: int = 0
+    compactions: int = 0
+    compacted_at: str | None = None
+
+
+@dataclass
+class State:
+    index: JournalIndex
+    read_record: Callable[[int, int], Record]  # from the journal, by offsets
+    pos: int = 0
+    sum: str = ""
+    chat_pos: int = 0  # of the last record that changed what is in chat
+    last_at: str = ""
+    last_rank: int = 0
+    chat: dict[str, Entry] = field(default_factory=dict)
+    fresh: dict[str, Entry] = field(default_factory=dict)  # not yet in the index as they are now
+    sets: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    checkpoints: list[tuple[int, int, int]] = field(default_factory=list)  # start, end, version
+    checkpoint: dict[str, Any] | None = None
+    compacted_outside: bool = False  # the last checkpoint is of a compaction that was not ours
+    set_at: str = ""
+    totals: Totals = field(default_factory=Totals)
+    unknown: str | None = None  # the `t` of a record that only a newer version understands
+    _unsorted: bool = False
+    _run: tuple[str, int] | None = None  # the message placed last by `after`, and the next rank behind it
+
+    # --- asking -------------------------------------------------------------------------------------------
+
+    @property
+    def checkpoint_pos(self) -> int:
+        return self.checkpoints[-1][1] if self.checkpoints else 0
+
+    @property
+    def session(self) -> dict[str, Any]:
+        return self.session_at(self.pos)
+
+    def session_at(self, pos: int) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for end, changes in self.sets:
+            if end <= pos:
+                result |= changes
+        return result
+
+    def checkpoint_at(self, pos: int) -> dict[str, Any] | None:
+        return self._read_checkpoint([held for held in self.checkpoints if held[1] <= pos])
+
+    def checkpoint_of_version(self, version: int) -> dict[str, Any] | None:
+        """The newest one whose version is not above the given one."""
+        return self._read_checkpoint([held for held in self.checkpoints if held[2] <= version])
+
+    def _read_checkpoint(self, held: list[tuple[int, int, int]]) -> dict[str, Any] | None:
+        if not held:
+            return None
+        if held[-1] is self.checkpoints[-1]:
+            return self.checkpoint
+        found: dict[str, Any] = self.read_record(held[-1][0], held[-1][1]).body["checkpoint"]
+        return found
+
+    def find(self, message_id: str) -> Entry | None:
+        return self.chat.get(message_id) or self.fresh.get(message_id) or self.index.find(message_id)
+
+    def ordered(self) -> list[Entry]:
+        """The messages in chat, in order."""
+        if self._unsorted:
+            self.chat = {entry.id: entry for entry in sorted(self.chat.values(), key=lambda entry: entry.rank)}
+            self._unsorted = False
+        return list(self.chat.values())
+
+    def ids_at(self, pos: int) -> set[str]:
+        """The ids that were in chat when the journal ended at `pos`."""
+        moved = {entry.id: entry for entry in self.index.moved_after(pos)}
+        moved |= self.fresh
+        still = {entry.id for entry in self.chat.values() if entry.moved <= pos}
+        return still | {entry.id for entry in moved.values() if entry.here_at(pos)}
+
+    # --- applying -----------------------------------------------------------------------------------------
+
+    def apply(self, record: Record, start: int, line: bytes) -> None:
+        end = start + len(line)
+        act = _ACTIONS.get(record.t)
+        if act is not None:
+            act(self, record, start, end)
+            if record.t in ("message", "edit", "left", "back"):
+                self.chat_pos = end
+        elif record.body.get("optional") is not True:
+            self.unknown = record.t
+        self.pos, self.sum = end, records.checksum(line)
+        self.last_at = record.at or self.last_at
+
+    def _arrive(self, record: Record, start: int, end: int) -> None:
+        raw = record.body.get("message")
+        if not isinstance(raw, dict) or not isinstance(raw.get("id"), str) or self.find(raw["id"]):
+            return
+        entry = Entry(
+            raw["id"], self._place(record), start, end, stamp_of(raw), records.core(raw),
+            [(end, records.fingerprint(record.message))], [(end, True)], record.message,
+        )  # fmt: skip
+        self.chat[entry.id] = self.fresh[entry.id] = entry
+        self.totals.messages += 1
+        self.totals.tokens += reported_tokens(raw)
+
+    def _place(self, record: Record) -> int:
+        after = record.body.get("after", _END)
+        other = self.find(after) if isinstance(after, str) else None
+        if after is _END or (other is None and after is not None):
+            self.last_rank += STRIDE
+            return self.last_rank
+        rank = self._behind(other) if other else self._first()
+        self._unsorted = True
+        self._run = (record.body["message"]["id"], self._run[1] if self._run else rank + STRIDE)
+        self.last_rank = max(self.last_rank, rank)
+        return rank
+
+    def _behind(self, other: Entry) -> int:
+        """A free rank right behind `other`. Of a run of messages, each placed after the one before, every one
+        but the first takes the next number: so a run of any length fits."""
+        in_run = self._run is not None and self._run[0] == other.id
+        follower = self._run[1] if self._run and in_run else self._next_rank(other.rank)
+        if follower - other.rank < 2:
+            self._respace()
+            moved = self.find(other.id)
+            assert moved is not None
+            return self._behind(moved)
+        self._run = (other.id, follower)
+        return other.rank + (1 if in_run else (follower - other.rank) // 2)
+
+    def _first(self) -> int:
+        ranks = [entry.rank for entry in (*self.chat.values(), *self.fresh.values())]
+        first = min([*ranks, self.index.first_rank() or STRIDE, STRIDE])
+        self._run = None
+        return first - STRIDE
+
+    def _next_rank(self, rank: int) -> int:
+        held = [entry.rank for entry in (*self.chat.values(), *self.fresh.values()) if entry.rank > rank]
+        stored = self.index.next_rank(rank)
+        return min([*held, *([stored] if stored is not None else []), self.last_rank + STRIDE])
+
+    def _respace(self) -> None:
+        self._save()
+        self.index.respace(STRIDE)
+        stored = {entry.id: entry.rank for entry in self.index.before(None, 1 << 60)}
+        for entry in self.chat.values():
+            entry.rank = stored[entry.id]
+        self.last_rank, self._run = max(stored.values()), None
+
+    def _edit(self, record: Record, start: int, end: int) -> None:
+        raw = record.body.get("message")
+        entry = self.find(raw["id"]) if isinstance(raw, dict) and isinstance(raw.get("id"), str) else None
+        if entry is None or not isinstance(raw, dict):
+            return self._arrive(record, start, end)
+        entry.start, entry.end, entry.stamp, entry.core = start, end, stamp_of(raw), records.core(raw)
+        entry.versions.append((end, records.fingerprint(record.message)))
+        entry.tokens = None
+        if entry.here:
+            entry.line = record.message
+        self.fresh[entry.id] = entry
+        return None
+
+    def _leave(self, record: Record, start: int, end: int) -> None:
+        self.compacted_outside = False
+        for message_id in _ids(record):
+            if entry := self.chat.pop(message_id, None):
+                entry.moves.append((end, False))
+                entry.line = None
+                self.fresh[entry.id] = entry
+        if "checkpoint" in record.body:
+            self.totals.compactions += 1
+            self.totals.compacted_at = record.at
+            self._check(record, start, end)
+        elif record.body.get("why") == "cleared":
+            self.totals.messages, self.totals.tokens = len(self.chat), 0
+
+    def _return(self, record: Record, start: int, end: int) -> None:
+        for message_id in _ids(record):
+            entry = self.find(message_id)
+            if entry is None or entry.here:
+                continue
+            entry.moves.append((end, True))
+            entry.line = self.read_record(entry.start, entry.end).message
+            self.chat[entry.id] = self.fresh[entry.id] = entry
+            self._unsorted = True
+        if "checkpoint" in record.body:
+            self._check(record, start, end)
+
+    def _check(self, record: Record, start: int, end: int) -> None:
+        doc = record.body.get("checkpoint")
+        if isinstance(doc, dict):
+            known = self.checkpoint.get("compactionInfo") if self.checkpoint else doc.get("compactionInfo")
+            self.compacted_outside = record.t == "checkpoint" and doc.get("compactionInfo") not in (None, known)
+            version = doc.get("version")
+            self.checkpoints.append((start, end, version if isinstance(version, int) else 0))
+            self.checkpoint = doc
+
+    def _set(self, record: Record, start: int, end: int) -> None:
+        changes = record.body.get("set")
+        if isinstance(changes, dict):
+            self.sets.append((end, changes))
+            self.set_at = record.at
+
+    # --- keeping ------------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Bring the index up to here. A cache that cannot be written now is written later."""
+        with contextlib.suppress(sqlite3.OperationalError):
+            self._save()
+
+    def _save(self) -> None:
+        header = {
+            "pos": self.pos, "sum": self.sum, "chatPos": self.chat_pos, "lastAt": self.last_at,
+            "lastRank": self.last_rank, "sets": self.sets, "checkpoints": self.checkpoints,
+            "totals": vars(self.totals), "unknown": self.unknown, "setAt": self.set_at,
+            "compactedOutside": self.compacted_outside,
+        }  # fmt: skip
+        self.index.save(header, self.fresh.values())
+        self.fresh = {}
+
+    def load(self, header: dict[str, Any]) -> None:
+        """Take over what the index holds; the caller has checked that its position is in the journal."""
+        self.pos, self.sum, self.chat_pos = header["pos"], header["sum"], header["chatPos"]
+        self.last_at, self.last_rank = header["lastAt"], header["lastRank"]
+        self.sets = [(end, changes) for end, changes in header["sets"]]
+        self.checkpoints = [(start, end, version) for start, end, version in header["checkpoints"]]
+        self.totals, self.unknown = Totals(**header["totals"]), header["unknown"]
+        self.set_at, self.compacted_outside = header["setAt"], header["compactedOutside"]
+        self.chat = {entry.id: entry for entry in self.index.in_chat()}
+        if self.checkpoints:
+            self.checkpoint = self.read_record(*self.checkpoints[-1][:2]).body["checkpoint"]
+
+
+
+_ACTIONS: dict[str, Callable[[State, Record, int, int], None]] = {
+    "message": State._arrive,
+    "edit": State._edit,
+    "left": State._leave,
+    "back": State._return,
+    "checkpoint": State._check,
+    "session": State._set,
+}
+
+
+def reported_tokens(raw: dict[str, Any]) -> int:
+    """The usage that a message's metadata reports for its call."""
+    metadata = raw.get("metadata")
+    usage = metadata.get("tokens") if isinstance(metadata, dict) else None
+    if not isinstance(usage, dict):
+        return 0
+    counts = (usage.get("input"), usage.get("output"))
+    return sum(count for count in counts if isinstance(count, int) and not isinstance(count, bool))
+
+
+def _ids(record: Record) -> Iterable[str]:
+    ids = record.body.get("ids")
+    return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []

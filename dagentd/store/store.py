@@ -1,0 +1,192 @@
+"""The sessions of one project: found, opened, created, reconciled."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+from typing import Any
+
+from dagentd.adapters import clock, disk, files
+from dagentd.errors import Conflict, DagentdError, InvalidInput, NotFound
+from dagentd.model import ids
+from dagentd.model.problem import Problem
+from dagentd.model.project import FeatureFolder, Project, SessionFolder
+from dagentd.store import journal as journals
+from dagentd.store import layout, links, lock, opening, roles
+from dagentd.store.chronicle import Chronicle, Glance
+from dagentd.store.index import Index
+from dagentd.store.kept import Kept
+from dagentd.store.projector import Projector
+from dagentd.store.session import Session
+
+_log = logging.getLogger(__name__)
+
+
+class Store:
+    """Holds the project's lock while it is open, unless it is `read_only`. Safe to call from any thread."""
+
+    def __init__(
+        self, project: Project, index: Index, *, settle: float = 0.1, wait: float = 0.0, read_only: bool = False
+    ) -> None:
+        self.project = project
+        self.read_only = read_only
+        self.problems: dict[str, Problem] = {}
+        self._index, self._settle = index, settle
+        self._kept = Kept(project)
+        self._mutex = threading.RLock()
+        self._open: dict[Path, Session] = {}
+        self._held = None if read_only else lock.take(project, wait)
+        self._projector = Projector(lambda bug: _log.error("while writing documents", exc_info=bug))
+        if not read_only:
+            self._sweep()
+
+    # --- finding ------------------------------------------------------------------------------------------
+
+    def features(self) -> list[FeatureFolder]:
+        return [feature for tree in layout.trees(self.project) for feature in layout.features(tree)]
+
+    def feature(self, feature_id: str, worktree: str | None = None) -> FeatureFolder:
+        ids.checked(feature_id, "feature id")
+        found = [feature for feature in self.features() if feature.id == feature_id]
+        if not found:
+            raise NotFound(f"no feature {feature_id} in {self.project.root}", hint="dagentd sessions")
+        return _meant(found, feature_id, worktree)
+
+    def folders(self) -> list[SessionFolder]:
+        return [folder for feature in self.features() for folder in layout.sessions(feature)]
+
+    def find(self, session_id: str, worktree: str | None = None) -> SessionFolder:
+        """Where a session is; of several worktrees that have it, the one named like its feature is meant."""
+        ids.checked(session_id)
+        found = {folder.feature: folder for folder in self.folders() if folder.id == session_id}
+        if not found:
+            raise NotFound(f"no session {session_id} in {self.project.root}", hint="dagentd sessions")
+        return found[_meant(list(found), session_id, worktree)]
+
+    def session(self, session_id: str, worktree: str | None = None) -> Session:
+        return self.open(self.find(session_id, worktree))
+
+    def open(self, folder: SessionFolder) -> Session:
+        with self._mutex:
+            session = self._open.get(folder.journal)
+            if session is None or session.gone:
+                session = Session(self.project, folder, self._chronicle(folder), self._settle, self._projector.soon)
+                self._open[folder.journal] = session
+            return session
+
+    def _chronicle(self, folder: SessionFolder) -> Any:
+        if self.read_only:
+            return lambda documents: Glance(folder, self._kept, Index(None), documents)
+        return lambda documents: Chronicle(folder, self._kept, self._index, documents)
+
+    # --- making -------------------------------------------------------------------------------------------
+
+    def get_or_create(
+        self, type: str, agent_type: str, feature_id: str, task_id: str | None = None,
+        task_state: str | None = None, worktree: str | None = None,
+    ) -> Session:  # fmt: skip
+        """The session of a feature or of a task's state; an archived one becomes active again."""
+        ids.one_of(type, ids.SessionType, "type")
+        if type == "task" and (task_id is None or task_state is None):
+            raise InvalidInput("a task session needs taskId and taskState", hint="Give both.")
+        feature = self.feature(feature_id, worktree)
+        fields = {"type": type, "agentType": agent_type, "featureId": feature_id}
+        if type == "task":
+            fields |= {"taskId": str(task_id), "taskState": str(task_state)}
+            session_id = ids.task_session(agent_type, feature_id, str(task_id), str(task_state))
+        else:
+            session_id = ids.feature_session(agent_type, feature_id)
+        with self._mutex:
+            session = self._existing(feature, session_id) or self._create(feature, session_id, fields)
+            self._complete(session, fields)
+        return session
+
+    def _existing(self, feature: FeatureFolder, session_id: str) -> Session | None:
+        folder = next((each for each in layout.sessions(feature) if each.id == session_id), None)
+        if folder is None:
+            return None
+        session = self.open(folder)
+        if session.fields.get("status") == "archived":
+            session.set(status="active")
+        return session
+
+    def _create(self, feature: FeatureFolder, session_id: str, fields: dict[str, str]) -> Session:
+        folder = layout.new_session(feature, session_id)
+        first = opening.joined(opening.new_session(folder, fields, clock.stamp()))
+        with disk.explained(folder.path):
+            links.make_session_folder(folder)
+            journals.create(folder.journal, session_id, first, self._kept).close()
+        return self.open(folder)
+
+    def _complete(self, session: Session, fields: dict[str, str]) -> None:
+        """What a new session has beside its journal; a crash may have come between."""
+        if session.read("agent-description") is None:
+            session.replace("agent-description", roles.description(self.project, fields["agentType"], clock.stamp()))
+        feature = session.folder.feature
+        if "taskId" in fields:
+            late = links.link_task(feature, fields["taskId"], fields["taskState"], session.id, self._settle)
+        else:
+            late = links.link_feature(feature, session.id, self._settle)
+        if late is not None:
+            self._projector.soon(late)
+
+    # --- keeping ------------------------------------------------------------------------------------------
+
+    def reconcile(self) -> list[Session]:
+        """Look at every session: each gets a journal and its documents, and what others wrote is taken in. One
+        that cannot be served is a problem of its own and stops nobody."""
+        served = []
+        self.problems = {}
+        for folder in self.folders():
+            try:
+                session = self.open(folder)
+                session.reconcile()
+            except DagentdError as error:
+                self.problems[str(folder.journal)] = Problem.of(f"session-{folder.id}", error, clock.stamp())
+            else:
+                served.append(session)
+        return served
+
+    def _sweep(self) -> None:
+        """Remove temp files of processes that died. Those of a session's documents are looked at by the session."""
+        for feature in self.features():
+            nodes = [feature.task_dir(name) for name in layout.folder_names(feature.path / "nodes")]
+            for folder in (feature.path, *nodes, *(node / "sessions" for node in nodes), feature.sessions_dir):
+                self._sweep_folder(folder)
+            for each in layout.sessions(feature):
+                self._sweep_folder(each.path)
+        self._sweep_folder(self._kept.folder)
+
+    def _sweep_folder(self, folder: Path) -> None:
+        if not folder.is_dir():
+            return
+        for temp, target in files.leftovers(folder):
+            held = next((each for each in self.folders() if target in (each.document("chat"),
+                         each.document("checkpoint"), each.document("session"))), None)  # fmt: skip
+            if held is not None:
+                self.open(held)
+            elif temp.exists():
+                disk.remove(temp)
+
+    def close(self) -> None:
+        """Write what is behind, then let go of the lock."""
+        self._projector.stop()
+        with self._mutex:
+            for session in self._open.values():
+                session.close()
+            self._open = {}
+        if self._held:
+            self._held.release()
+
+
+def _meant(found: list[FeatureFolder], name: str, worktree: str | None) -> FeatureFolder:
+    if worktree is not None:
+        found = [each for each in found if worktree in (each.tree.name, str(each.tree.worktree))]
+    own = [each for each in found if each.tree.name == each.id]
+    if len(found) == 1 or len(own) == 1:
+        return found[0] if len(found) == 1 else own[0]
+    if not found:
+        raise NotFound(f"{name} is not in worktree {worktree}", hint="dagentd sessions")
+    places = ", ".join(sorted(each.tree.name for each in found))
+    raise Conflict(f"{name} is in several worktrees: {places}", hint="Name one with `worktree`.")

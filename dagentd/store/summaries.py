@@ -1,0 +1,72 @@
+"""Merging an outside checkpoint: applied as edits to the one its writer had seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dagentd.model import jsontext
+
+if TYPE_CHECKING:
+    from dagentd.store.merge import Doc
+    from dagentd.store.state import State
+
+LISTS = ("completed", "inProgress", "pending", "blockers", "decisions")
+_OWN = ("dagentd", "version", "updatedAt", "summary")
+
+
+def merge_checkpoint(state: State, doc: Doc, at: str) -> dict[str, Any] | None:
+    """The checkpoint with what was done to it outside; None if that changes nothing. New strings are added and
+    vanished ones are resolved; decisions, and what was added since, stay."""
+    theirs, ours = doc.raw, state.checkpoint or {}
+    base = _base(state, doc) or {}
+    merged = {**ours, **_changed_fields(base, theirs)}
+    merged["summary"] = _merge_summary(_summary(base), _summary(theirs), _summary(ours))
+    if jsontext.encode(_content(merged)) == jsontext.encode(_content(ours)):
+        return None
+    version = theirs.get("version")
+    known = ours.get("version", 0)
+    merged["version"] = max(version if isinstance(version, int) else 0, known + 1)
+    merged["updatedAt"] = at
+    return {key: value for key, value in merged.items() if key != "dagentd"}
+
+
+def _base(state: State, doc: Doc) -> dict[str, Any] | None:
+    if doc.pos is not None:
+        return state.checkpoint_at(doc.pos)
+    version = doc.raw.get("version")
+    return state.checkpoint_of_version(version) if isinstance(version, int) else state.checkpoint
+
+
+def _changed_fields(base: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: value
+        for key, value in theirs.items()
+        if key not in _OWN and (key not in base or base[key] != value)
+    }
+
+
+def _summary(doc: dict[str, Any]) -> dict[str, Any]:
+    summary = doc.get("summary")
+    return summary if isinstance(summary, dict) else {}
+
+
+def _merge_summary(base: dict[str, Any], theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    merged = {**ours, **{k: v for k, v in theirs.items() if k not in LISTS and base.get(k) != v}}
+    for name in LISTS:
+        merged[name] = _merge_list(_items(base, name), _items(theirs, name), _items(ours, name), name)
+    return merged
+
+
+def _merge_list(base: list[Any], theirs: list[Any], ours: list[Any], name: str) -> list[Any]:
+    stay = [item for item in ours if name == "decisions" or item in theirs or item not in base]
+    return stay + [item for item in theirs if item not in base and item not in stay]
+
+
+def _items(summary: dict[str, Any], name: str) -> list[Any]:
+    items = summary.get(name)
+    return items if isinstance(items, list) else []
+
+
+def _content(doc: dict[str, Any]) -> dict[str, Any]:
+    content = {key: value for key, value in sorted(doc.items()) if key not in ("dagentd", "version", "updatedAt")}
+    return content | {"summary": {name: _items(_summary(doc), name) for name in LISTS}}
