@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import site
 import subprocess
 import sys
 import venv
@@ -54,7 +53,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = run(python, "-m", "pip", "install", "--no-deps", "--no-index", wheel, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     packages = run(python, "-c", "import site; print(site.getsitepackages()[0])", cwd=folder).stdout.strip()
-    Path(packages, "dependencies.pth").write_text("".join(f"{path}\n" for path in site.getsitepackages()))
+    here = [path for path in sys.path if path.endswith("site-packages")]
+    Path(packages, "dependencies.pth").write_text("".join(f"{path}\n" for path in here))
     return folder / "bin"
 
 
