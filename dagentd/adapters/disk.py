@@ -95,6 +95,13 @@ def make_folder(path: Path) -> None:
     sync_folder(path.parent)
 
 
+def make_folders(path: Path) -> None:
+    """A folder and those above it that are missing."""
+    if not path.is_dir():
+        make_folders(path.parent)
+        make_folder(path)
+
+
 def rename_new(source: Path, target: Path) -> None:
     """Rename, but never over something: FileExistsError if the target is there."""
     step("rename", target)

@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dagentd.model import budget as budgets
 from dagentd.model import conversation, sections
+from dagentd.model.budget import Budget
 from dagentd.model.conversation import Turn
 from dagentd.model.documents import AgentDescription, Checkpoint, Context, Message
 
@@ -68,18 +70,10 @@ class Breakdown:
 
     @classmethod
     def of(
-        cls,
-        request: Request,
-        count: Callable[[str], int],
-        *,
-        factor: float,
-        chat_tokens: int,
-        limit: int,
-        threshold: float,
-        prompt_buffer: int,
+        cls, request: Request, count: Callable[[str], int], *, factor: float, chat_tokens: int, budget: Budget
     ) -> Breakdown:
-        """`count` is multiplied by `factor`; the numbers given are final. `chat_tokens` is the size of all that
-        is in chat, with the internal messages that no request shows and that compaction can free."""
+        """`count` is multiplied by `factor`. `chat_tokens` is the size of all that is in chat, with the internal
+        messages that no request shows and that compaction can free."""
         agent, context, checkpoint, messages, prompt = (
             math.ceil(factor * sum(map(count, texts)))
             for texts in (
@@ -90,8 +84,8 @@ class Breakdown:
                 [request.user_prompt],
             )
         )
-        occupied = agent + context + checkpoint + chat_tokens + prompt_buffer
-        return cls(agent, context, checkpoint, messages, prompt, limit, occupied > threshold * limit)
+        occupied = budgets.Parts(agent, context, checkpoint, chat_tokens)
+        return cls(agent, context, checkpoint, messages, prompt, budget.limit, budget.needs_compaction(occupied))
 
     @property
     def total(self) -> int:

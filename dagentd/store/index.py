@@ -66,11 +66,16 @@ class JournalIndex:
             row = db.execute("select header from journals where key = ?", (self._key,)).fetchone()
         return json.loads(row[0]) if row and row[0] else None
 
-    def save(self, header: dict[str, Any], entries: Iterable[Entry]) -> None:
-        """All or nothing, so that the header's position speaks for every row."""
-        with self._index.transaction() as db:
-            db.executemany(_UPSERT, [self._row(entry) for entry in entries])
-            db.execute("update journals set header = ? where key = ?", (json.dumps(header), self._key))
+    def save(self, header: dict[str, Any], entries: Iterable[Entry]) -> bool:
+        """All or nothing, so that the header's position speaks for every row. False if the disk does not allow it
+        now: full, read-only, or another process is writing."""
+        try:
+            with self._index.transaction() as db:
+                db.executemany(_UPSERT, [self._row(entry) for entry in entries])
+                db.execute("update journals set header = ? where key = ?", (json.dumps(header), self._key))
+        except sqlite3.OperationalError:
+            return False
+        return True
 
     def forget(self) -> None:
         with self._index.transaction() as db:

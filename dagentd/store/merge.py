@@ -9,31 +9,12 @@ from typing import Any
 from dagentd.model import ids, jsontext, records, times
 from dagentd.model.records import Record
 from dagentd.store.entry import Entry, stamp_of
+from dagentd.store.outside import Doc, Outside
 from dagentd.store.state import State
 from dagentd.store.summaries import merge_checkpoint
 
 # Fields of session.json that are computed, so that nobody's copy of them counts.
 DERIVED = ("stats", "updatedAt", "dagentd", "files")
-
-
-@dataclass(frozen=True)
-class Doc:
-    """A document as it was found. `pos` is the journal position it carries, if the journal has that position;
-    `ours` says that it carries one at all: the app keeps it when it adds, and drops it when it builds anew."""
-
-    raw: dict[str, Any]
-    source: str  # its path within the feature, for the ids of entries that have none
-    pos: int | None = None
-    ours: bool = False
-
-
-@dataclass(frozen=True)
-class Outside:
-    """The documents of one session that are not as we left them, read together."""
-
-    chat: Doc | None = None
-    checkpoint: Doc | None = None
-    session: Doc | None = None
 
 
 @dataclass(frozen=True)

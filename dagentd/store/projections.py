@@ -14,10 +14,12 @@ from dagentd.errors import DagentdError
 from dagentd.model.documents import position_of
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import SessionFolder
+from dagentd.model.records import Record
 from dagentd.store import opening, rendering
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.entry import Entry
-from dagentd.store.merge import Doc, Outside, merge
+from dagentd.store.merge import merge
+from dagentd.store.outside import Doc, Outside
 from dagentd.store.projection import GONE_FOR, Projection
 
 _APART = 0.1  # seconds between two writes of one session's documents
@@ -32,6 +34,7 @@ class Projections:
         self._io = threading.RLock()
         self._next_write = 0.0
         self._failures = 0
+        self.taken_in = 0
         self._shown: deque[tuple[float, int]] = deque(maxlen=64)
 
     # --- opening ------------------------------------------------------------------------------------------
@@ -163,11 +166,13 @@ class Projections:
     def _merge_docs(self, outside: Outside) -> bool:
         chronicle = self._chronicle
 
-        def plan(_: dict[str, bytes]) -> tuple[list[Any], bool]:
+        def plan(_: dict[str, bytes]) -> tuple[list[Record], int]:
             found = merge(chronicle.state, outside, clock.stamp(), self._settled)
-            return found, bool(found)
+            return found, len(found)
 
-        return bool(chronicle.submit(plan, alone=True))
+        count = int(chronicle.submit(plan, alone=True))
+        self.taken_in += count
+        return count > 0
 
     def _doc(self, name: str, raw: dict[str, Any]) -> Doc:
         source = self.folder.within_feature(self._files[name].path)

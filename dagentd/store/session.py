@@ -8,7 +8,7 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, InvalidInput, LimitReached, NotFound
-from dagentd.model import jsontext, records
+from dagentd.model import conversation, jsontext, records
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
 from dagentd.model.records import Record
@@ -54,6 +54,11 @@ class Session:
     @property
     def problems(self) -> list[Problem]:
         return list(self._chronicle.problems.values())
+
+    @property
+    def taken_in(self) -> int:
+        """How many records came of what others wrote, since this session was opened."""
+        return self._projections.taken_in
 
     @property
     def gone(self) -> bool:
@@ -111,6 +116,18 @@ class Session:
     def checkpoint(self) -> dict[str, Any] | None:
         with self._chronicle.lock:
             return self._chronicle.state.checkpoint
+
+    def tokens(self, count: Callable[[str], int]) -> int:
+        """The size of all that is in chat. A message is counted once: the result is kept in the index."""
+        with self._chronicle.lock:
+            entries = self._chronicle.state.ordered()
+            uncounted = [(entry, entry.whole, entry.raw()) for entry in entries if entry.tokens is None]
+        sizes = [(entry, whole, count(conversation.text(raw.get("content")))) for entry, whole, raw in uncounted]
+        with self._chronicle.lock:
+            for entry, whole, size in sizes:
+                if entry.whole == whole:
+                    self._chronicle.state.counted(entry, size)
+        return sum(entry.tokens or 0 for entry in entries)
 
     def read(self, name: str) -> dict[str, Any] | None:
         """The context or the agent description, None if there is none."""

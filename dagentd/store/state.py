@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -160,7 +158,7 @@ class State:
         return min([*held, *([stored] if stored is not None else []), self.last_rank + STRIDE])
 
     def _respace(self) -> None:
-        self._save()
+        self.save()
         self.index.respace(STRIDE)
         stored = {entry.id: entry.rank for entry in self.index.before(None, 1 << 60)}
         for entry in self.chat.values():
@@ -221,22 +219,22 @@ class State:
             self.sets.append((end, changes))
             self.set_at = record.at
 
+    def counted(self, entry: Entry, tokens: int) -> None:
+        entry.tokens = tokens
+        self.fresh[entry.id] = entry
+
     # --- keeping ------------------------------------------------------------------------------------------
 
     def save(self) -> None:
         """Bring the index up to here. A cache that cannot be written now is written later."""
-        with contextlib.suppress(sqlite3.OperationalError):
-            self._save()
-
-    def _save(self) -> None:
         header = {
             "pos": self.pos, "sum": self.sum, "chatPos": self.chat_pos, "lastAt": self.last_at,
             "lastRank": self.last_rank, "sets": self.sets, "checkpoints": self.checkpoints,
             "totals": vars(self.totals), "unknown": self.unknown, "setAt": self.set_at,
             "compactedOutside": self.compacted_outside,
         }  # fmt: skip
-        self.index.save(header, self.fresh.values())
-        self.fresh = {}
+        if self.index.save(header, self.fresh.values()):
+            self.fresh = {}
 
     def load(self, header: dict[str, Any]) -> None:
         """Take over what the index holds; the caller has checked that its position is in the journal."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dagentd.model import jsontext
-
-if TYPE_CHECKING:
-    from dagentd.store.merge import Doc
-    from dagentd.store.state import State
+from dagentd.store.outside import Doc
+from dagentd.store.state import State
 
 LISTS = ("completed", "inProgress", "pending", "blockers", "decisions")
 _OWN = ("dagentd", "version", "updatedAt", "summary")

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dagentd.model.budget import Budget
 from dagentd.model.request import Breakdown, Request, compose
 from tests.model.sessions import parts, talk
 
@@ -304,8 +305,8 @@ def test_the_trigger_counts_all_of_chat_and_the_prompt_buffer() -> None:
 
 
 def _breakdown(request: Request, *, factor: float, chat_tokens: int) -> Breakdown:
-    numbers: dict[str, Any] = {"limit": 10_000, "threshold": 0.9, "prompt_buffer": 1000}
-    return Breakdown.of(request, len, factor=factor, chat_tokens=chat_tokens, **numbers)
+    budget = Budget(limit=10_000, threshold=0.9, target=0.6, prompt_buffer=1000)
+    return Breakdown.of(request, len, factor=factor, chat_tokens=chat_tokens, budget=budget)
 
 
 def _bytes(request: Request) -> bytes:
