@@ -67,7 +67,10 @@ def joined(group: list[Record]) -> bytes:
 def first_records(folder: SessionFolder, documents: dict[str, dict[str, Any]], at: str) -> list[Record]:
     """A journal for what is on disk."""
     session = {key: value for key, value in documents.get("session", {}).items() if key not in DERIVED}
-    result = [records.session({"id": folder.id, "featureId": folder.feature.id} | session, at)]
+    if "updatedAt" in documents.get("session", {}):
+        session["updatedAt"] = documents["session"]["updatedAt"]
+    known = {"featureId": folder.feature.id} | session | {"id": folder.id}
+    result = [records.session({"id": folder.id} | known, at)]
     if "checkpoint" in documents:
         doc = {key: value for key, value in documents["checkpoint"].items() if key != "dagentd"}
         result.append(records.checkpoint(doc, at))

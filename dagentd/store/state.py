@@ -32,7 +32,8 @@ class State:
     pos: int = 0
     sum: str = ""
     chat_pos: int = 0  # of the last record that changed what is in chat
-    last_at: str = ""
+    last_at: str = ""  # when the session was last changed
+    made_at: str = ""  # when the journal was made for what was on disk: that changed nothing
     last_rank: int = 0
     chat: dict[str, Entry] = field(default_factory=dict)
     fresh: dict[str, Entry] = field(default_factory=dict)  # not yet in the index as they are now
@@ -107,7 +108,8 @@ class State:
         elif record.body.get("optional") is not True:
             self.unknown = record.t
         self.pos, self.sum = end, records.checksum(line)
-        self.last_at = record.at or self.last_at
+        if record.at and record.at != self.made_at:
+            self.last_at = record.at
 
     def _arrive(self, record: Record, start: int, end: int) -> None:
         raw = record.body.get("message")
@@ -218,6 +220,8 @@ class State:
         if isinstance(changes, dict):
             self.sets.append((end, changes))
             self.set_at = record.at
+            if isinstance(changes.get("updatedAt"), str):
+                self.made_at, self.last_at = record.at, changes["updatedAt"]
 
     def counted(self, entry: Entry, tokens: int) -> None:
         entry.tokens = tokens
@@ -231,7 +235,7 @@ class State:
             "pos": self.pos, "sum": self.sum, "chatPos": self.chat_pos, "lastAt": self.last_at,
             "lastRank": self.last_rank, "sets": self.sets, "checkpoints": self.checkpoints,
             "totals": vars(self.totals), "unknown": self.unknown, "setAt": self.set_at,
-            "compactedOutside": self.compacted_outside,
+            "compactedOutside": self.compacted_outside, "madeAt": self.made_at,
         }  # fmt: skip
         if self.index.save(header, self.fresh.values()):
             self.fresh = {}
@@ -239,7 +243,7 @@ class State:
     def load(self, header: dict[str, Any]) -> None:
         """Take over what the index holds; the caller has checked that its position is in the journal."""
         self.pos, self.sum, self.chat_pos = header["pos"], header["sum"], header["chatPos"]
-        self.last_at, self.last_rank = header["lastAt"], header["lastRank"]
+        self.last_at, self.last_rank, self.made_at = header["lastAt"], header["lastRank"], header["madeAt"]
         self.sets = [(end, changes) for end, changes in header["sets"]]
         self.checkpoints = [(start, end, version) for start, end, version in header["checkpoints"]]
         self.totals, self.unknown = Totals(**header["totals"]), header["unknown"]

@@ -1,0 +1,56 @@
+"""`dagentd messages` and `dagentd history`: what was said in a session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dagentd.cli import output
+from dagentd.cli.project import json_option, project_option, reading, worktree_option
+from dagentd.model import conversation
+
+
+@click.command()
+@click.argument("session")
+@click.option("-n", "--limit", type=click.IntRange(min=0), default=10, show_default=True, help="How many.")
+@click.option("--internal", is_flag=True, help="Also those that are not meant for the user.")
+@project_option
+@worktree_option
+@json_option
+def messages(session: str, limit: int, internal: bool, where: Path, worktree: str | None, as_json: bool) -> None:
+    """Print the last messages in a session's chat."""
+    with reading(where) as store:
+        found, total = store.session(session, worktree).messages(limit, internal)
+    if as_json:
+        output.print_json({"messages": found, "total": total})
+    else:
+        _print(found, "No messages in chat.")
+
+
+@click.command()
+@click.argument("session")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=100, show_default=True, help="How many.")
+@click.option("--before", metavar="ID", help="Only those before this message.")
+@project_option
+@worktree_option
+@json_option
+def history(session: str, limit: int, before: str | None, where: Path, worktree: str | None, as_json: bool) -> None:
+    """Print every message a session ever had, also those that left chat."""
+    with reading(where) as store:
+        found, more = store.session(session, worktree).history(before, limit)
+    if as_json:
+        output.print_json({"messages": found, "more": more})
+        return
+    if more:
+        output.line(f"(earlier ones: dagentd history {session} --before {found[0]['id']})\n")
+    _print(found, "No messages yet.")
+
+
+def _print(found: list[dict[str, Any]], empty: str) -> None:
+    if not found:
+        output.line(empty)
+    for number, message in enumerate(found):
+        output.line(f"{'' if number == 0 else chr(10)}{message.get('role')}  {message.get('timestamp') or ''}")
+        output.line(conversation.text(message.get("content")))

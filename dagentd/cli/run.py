@@ -1,0 +1,61 @@
+"""`dagentd run`: serve projects in the foreground, or do once what is due."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dagentd import daemon, paths, settings
+from dagentd.adapters import git
+from dagentd.cli import output
+from dagentd.cli.output import Column
+from dagentd.cli.project import json_option, settings_of
+from dagentd.jobs.reconcile import Report
+from dagentd.model.problem import Problem
+from dagentd.model.project import Project
+
+
+@click.command()
+@click.argument("where", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--once", is_flag=True, help="Do everything that is due, then end.")
+@json_option
+def run(where: tuple[Path, ...], once: bool, as_json: bool) -> int:
+    """Serve repositories in the foreground until Ctrl-C.
+
+    PATH is any path in a repository; without one, the repository here. With --once the exit status is 1 if
+    problems were found.
+    """
+    projects = [git.project_at(path) for path in where or (Path("."),)]
+    if once:
+        return _once(projects, as_json)
+    daemon.serve(projects, settings.load(paths.config_file()), _tell_json if as_json else _tell)
+    return 0
+
+
+def _once(projects: list[Project], as_json: bool) -> int:
+    found = 0
+    for project in projects:
+        report = daemon.once(project, settings_of(project))
+        (_tell_json if as_json else _tell)(project, report)
+        found += len(report.problems)
+    return 1 if found else 0
+
+
+def _tell_json(project: Project, report: Report) -> None:
+    output.print_json({"project": str(project.root), **report.raw()})
+
+
+def _tell(project: Project, report: Report) -> None:
+    output.line(str(project.root))
+    columns = [Column("session", style="cyan"), Column("worktree"), Column("messages", right=True), Column("done")]
+    rows = [(line.session.id, line.session.folder.feature.tree.name, line.messages, line.done) for line in report.lines]
+    output.table(columns, rows, empty="No sessions yet: nothing under .dagent-worktrees/*/.dagent.")
+    tell_problems(report.problems)
+
+
+def tell_problems(problems: list[Problem]) -> None:
+    for problem in problems:
+        output.line(f"! {problem.path}: {problem.message}" if problem.path else f"! {problem.message}")
+        if problem.hint:
+            output.line(f"  {problem.hint}")

@@ -1,0 +1,63 @@
+"""`dagentd show`: one session at a glance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dagentd.cli import output
+from dagentd.cli.project import json_option, project_option, reading, worktree_option
+from dagentd.cli.run import tell_problems
+from dagentd.store.session import Session
+
+_LISTS = {
+    "completed": "Completed", "inProgress": "In progress", "pending": "Pending", "blockers": "Blockers",
+    "decisions": "Decisions",
+}  # fmt: skip
+
+
+@click.command()
+@click.argument("session")
+@project_option
+@worktree_option
+@json_option
+def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None:
+    """Show a session: its state, its checkpoint, its last messages."""
+    with reading(where) as store:
+        found = store.session(session, worktree)
+        if as_json:
+            output.print_json({"session": found.document(), "checkpoint": found.checkpoint()})
+        else:
+            _print(found)
+
+
+def _print(session: Session) -> None:
+    document = session.document()
+    messages, total = session.messages(3)
+    shown = ("id", "status", "agentType", "featureId", "taskId", "taskState", "worktree", "createdAt")
+    pairs = [(key, document[key]) for key in shown if document.get(key)]
+    output.fields([*pairs, ("updated", output.ago(document.get("updatedAt"))), ("in chat", f"{total} messages")])
+    _print_checkpoint(session.checkpoint() or {})
+    if messages:
+        output.line("\nLast messages")
+    for message in messages:
+        output.line(f"  {message.get('role')}: {_first_line(message.get('content'))}")
+    tell_problems(session.problems)
+
+
+def _print_checkpoint(checkpoint: dict[str, Any]) -> None:
+    summary = checkpoint.get("summary")
+    lists = {title: summary.get(key) for key, title in _LISTS.items()} if isinstance(summary, dict) else {}
+    for title, items in lists.items():
+        if isinstance(items, list) and items:
+            output.line(f"\n{title}")
+            for item in items:
+                output.line(f"  - {item}")
+
+
+def _first_line(content: object) -> str:
+    text = content if isinstance(content, str) else str(content)
+    line = (text.strip().splitlines() or [""])[0]
+    return line if len(line) <= 100 else f"{line[:99]}…"
