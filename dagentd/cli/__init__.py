@@ -17,12 +17,13 @@ from dagentd.errors import DagentdError
 # Name: where the command is, and its line in `dagentd --help`. The line is here because importing all
 # commands to print it would cost more than everything else that --help does.
 COMMANDS = {
-    "run": ("dagentd.cli.run:run", "Serve repositories in the foreground until Ctrl-C."),
+    "run": ("dagentd.cli.serving:run", "Serve repositories in the foreground until Ctrl-C."),
     "sessions": ("dagentd.cli.sessions:sessions", "List the sessions of a repository."),
     "show": ("dagentd.cli.show:show", "Show a session: its state, its checkpoint, its last messages."),
     "messages": ("dagentd.cli.messages:messages", "Print the last messages in a session's chat."),
     "history": ("dagentd.cli.messages:history", "Print every message a session ever had, also those that left chat."),
     "request": ("dagentd.cli.request:request", "Print the request an agent would be sent, with MESSAGE as the user's."),
+    "demo": ("dagentd.cli.demo:demo", "Show on a sample repository what dagentd does."),
     "config": ("dagentd.cli.config:config", "Show the settings in effect and where each comes from."),
 }
 

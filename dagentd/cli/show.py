@@ -9,7 +9,7 @@ import click
 
 from dagentd.cli import output
 from dagentd.cli.project import json_option, project_option, reading, worktree_option
-from dagentd.cli.run import tell_problems
+from dagentd.cli.serving import tell_problems
 from dagentd.store.session import Session
 
 _LISTS = {

@@ -43,7 +43,7 @@ def decode(data: bytes) -> Any:
     except RecursionError:
         raise Undecodable("is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise Undecodable(f"is not valid JSON: {error.msg} at line {error.lineno}") from None
+        raise Undecodable(f"is not valid JSON (line {error.lineno}: {error.msg})") from None
     except Undecodable:
         raise
     except ValueError as error:

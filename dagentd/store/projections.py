@@ -6,11 +6,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock, disk, files
 from dagentd.errors import DagentdError
+from dagentd.formats import memory
 from dagentd.model.documents import position_of
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import SessionFolder
@@ -21,6 +23,7 @@ from dagentd.store.entry import Entry
 from dagentd.store.merge import merge
 from dagentd.store.outside import Doc, Outside
 from dagentd.store.projection import GONE_FOR, Projection
+from dagentd.store.summaries import base_checkpoint
 
 _APART = 0.1  # seconds between two writes of one session's documents
 _SHOWN = 1.0  # seconds on disk after which a message can have been cleared by a reader of the file
@@ -31,6 +34,7 @@ class Projections:
         self.folder = folder
         self._settle = settle
         self._files = {name: Projection(name, folder.document(name)) for name in ("session", "chat", "checkpoint")}
+        self._files["memory"] = Projection("memory", folder.conventional("memory"))  # of the newer app, if there
         self._io = threading.RLock()
         self._next_write = 0.0
         self._failures = 0
@@ -46,7 +50,9 @@ class Projections:
         for each in self._files.values():
             if (raw := self._read_stable(each)) is not None:
                 found[each.name] = raw
-        return found
+        if "memory" in found and "checkpoint" not in found:
+            found["checkpoint"] = memory.as_checkpoint(found["memory"], {"version": 1})
+        return {name: raw for name, raw in found.items() if name != "memory"}
 
     def _read_stable(self, each: Projection) -> dict[str, Any] | None:
         while data := each.look():
@@ -161,7 +167,18 @@ class Projections:
         """Whether the journal has new records of it."""
         if not read:
             return False
-        return self._merge_docs(Outside(**{name: self._doc(name, raw) for name, raw in read.items()}))
+        docs = {name: self._doc(name, raw) for name, raw in read.items() if name != "memory"}
+        changed = self._merge_docs(Outside(**docs)) if docs else False
+        if "memory" in read:
+            changed |= self._merge_docs(Outside(checkpoint=self._memory(read["memory"])))
+        return changed
+
+    def _memory(self, raw: dict[str, Any]) -> Doc:
+        """A memory as the checkpoint that its writer would have written."""
+        doc = self._doc("memory", raw)
+        with self._chronicle.lock:
+            base = base_checkpoint(self._chronicle.state, doc) or {}
+        return replace(doc, raw=memory.as_checkpoint(raw, base))
 
     def _merge_docs(self, outside: Outside) -> bool:
         chronicle = self._chronicle
@@ -190,13 +207,19 @@ class Projections:
 
     def _mark(self, name: str) -> int:
         state = self._chronicle.state
-        return {"chat": state.chat_pos, "checkpoint": state.checkpoint_pos, "session": state.pos}[name]
+        return {"chat": state.chat_pos, "session": state.pos}.get(name, state.checkpoint_pos)
 
     def dirty(self) -> list[Projection]:
         if self._chronicle.read_only:
             return []
         behind = [each for each in self._files.values() if each.written != self._mark(each.name) and not each.refused]
-        return [each for each in behind if each.name != "checkpoint" or self._chronicle.state.checkpoint]
+        return [each for each in behind if self._wanted(each)]
+
+    def _wanted(self, each: Projection) -> bool:
+        """A checkpoint only if there is one; the newer app's memory only where that app made it."""
+        if each.name == "memory":
+            return each.digest is not None
+        return each.name != "checkpoint" or self._chronicle.state.checkpoint is not None
 
     def tend(self, now: float) -> float | None:
         """Do what is due; the time at which there is more to do, None if there is nothing."""
@@ -270,6 +293,8 @@ class Projections:
             return rendering.chat(state, each.extra)
         if each.name == "checkpoint":
             return rendering.checkpoint(state)
+        if each.name == "memory":
+            return rendering.memory_document(state, each.extra)
         return rendering.session(state, self.folder, each.extra)
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dagentd.formats import memory
 from dagentd.model import jsontext
 from dagentd.model.project import SessionFolder
 from dagentd.store.entry import Entry
@@ -43,6 +44,11 @@ def _chat_tail(state: State, entries: list[Entry], extra: dict[str, Any]) -> byt
 
 def checkpoint(state: State) -> Iterator[bytes]:
     yield jsontext.pretty({**(state.checkpoint or {}), "dagentd": position(state)})
+
+
+def memory_document(state: State, extra: dict[str, Any]) -> Iterator[bytes]:
+    shown = memory.with_checkpoint(extra, state.checkpoint or {})
+    yield jsontext.pretty({**shown, "dagentd": position(state)})
 
 
 def session(state: State, folder: SessionFolder, extra: dict[str, Any]) -> Iterator[bytes]:

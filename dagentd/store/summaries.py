@@ -16,7 +16,7 @@ def merge_checkpoint(state: State, doc: Doc, at: str) -> dict[str, Any] | None:
     """The checkpoint with what was done to it outside; None if that changes nothing. New strings are added and
     vanished ones are resolved; decisions, and what was added since, stay."""
     theirs, ours = doc.raw, state.checkpoint or {}
-    base = _base(state, doc) or {}
+    base = base_checkpoint(state, doc) or {}
     merged = {**ours, **_changed_fields(base, theirs)}
     merged["summary"] = _merge_summary(_summary(base), _summary(theirs), _summary(ours))
     if jsontext.encode(_content(merged)) == jsontext.encode(_content(ours)):
@@ -28,7 +28,7 @@ def merge_checkpoint(state: State, doc: Doc, at: str) -> dict[str, Any] | None:
     return {key: value for key, value in merged.items() if key != "dagentd"}
 
 
-def _base(state: State, doc: Doc) -> dict[str, Any] | None:
+def base_checkpoint(state: State, doc: Doc) -> dict[str, Any] | None:
     if doc.pos is not None:
         return state.checkpoint_at(doc.pos)
     version = doc.raw.get("version")

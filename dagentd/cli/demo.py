@@ -1,0 +1,53 @@
+"""`dagentd demo`: what dagentd does, shown on a sample repository in a temporary folder."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import click
+
+from dagentd import cli
+from dagentd.cli import output
+from dagentd.cli.sample import SESSION, Sample
+
+
+@click.command()
+def demo() -> None:
+    """Show on a sample repository what dagentd does."""
+    with tempfile.TemporaryDirectory(prefix="dagentd-demo-") as name:
+        here = os.getcwd()
+        os.environ |= {"XDG_STATE_HOME": f"{name}/state", "XDG_CONFIG_HOME": f"{name}/config"}
+        sample = Sample(Path(os.path.realpath(name)))
+        try:
+            sample.make()
+            os.chdir(sample.root)
+            _show(sample)
+        finally:
+            os.chdir(here)
+
+
+def _show(sample: Sample) -> None:
+    output.line(f"A repository with one agent's worktree, in {sample.root}. The desktop app wrote its session there.")
+    _run("run", "--once")
+    _say("The session now has a journal: what is in it is never lost. The app adds a message ...")
+    sample.app_adds()
+    _run("run", "--once")
+    _say("... and crashes in the middle of its next write, which leaves half a file:")
+    sample.tear()
+    _run("run", "--once")
+    _say("The half file was set aside and the chat made again. Nothing is missing:")
+    _run("history", SESSION)
+    _say("What an agent would be sent, and what it costs:")
+    _run("request", SESSION, "--sizes")
+    _say("On your own repository: dagentd run PATH. Migration, contexts, compaction and the socket are on their way.")
+
+
+def _say(text: str) -> None:
+    output.line(f"\n{text}")
+
+
+def _run(*arguments: str) -> None:
+    output.line(f"\n$ dagentd {' '.join(arguments)}")
+    cli.run(arguments)
