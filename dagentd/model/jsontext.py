@@ -6,6 +6,9 @@ import json
 import math
 from typing import Any
 
+# Made once: json.dumps makes an encoder for each call, which costs as much as encoding a short message.
+_one_line = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
 
 class Undecodable(ValueError):
     """The bytes are not one JSON document; str() says why in words for a user."""
@@ -15,9 +18,9 @@ def encode(value: Any) -> bytes:
     """One line, non-ASCII as itself. A lone surrogate becomes its JSON escape: that is what
     `backslashreplace` writes, and UTF-8 cannot hold one."""
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = _one_line(value)
     except ValueError:
-        text = json.dumps(_finite(value), ensure_ascii=False)
+        text = _one_line(_finite(value))
     return text.encode("utf-8", "backslashreplace")
 
 

@@ -15,19 +15,22 @@ _END = object()
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """`body` is the record without `t`, `at` and `more`; `message` holds a message's bytes, serialised once."""
+    """`body` is the record without `t`, `at` and `more`; `message` holds a message's bytes, serialised once. `new`
+    says that whoever planned it knows that its message is not in the journal yet."""
 
     t: str
     at: str
     body: dict[str, Any] = field(default_factory=dict)
     message: bytes = b""
+    new: bool = False
 
     def line(self, more: bool = False) -> bytes:
         """`more` says that the next record belongs to the same append: of a group, all count or none."""
         head: dict[str, Any] = {"t": self.t, "at": self.at} | ({"more": True} if more else {})
         if not self.message:
             return jsontext.encode(head | self.body) + b"\n"
-        head |= {key: value for key, value in self.body.items() if key != "message"}
+        if len(self.body) > 1:
+            head |= {key: value for key, value in self.body.items() if key != "message"}
         return jsontext.encode(head)[:-1] + b', "message": ' + self.message + b"}\n"
 
 
@@ -36,7 +39,7 @@ def message(raw: dict[str, Any], line: bytes, at: str, after: Any = _END) -> Rec
     body: dict[str, Any] = {"message": raw}
     if after is not _END:
         body["after"] = after
-    return Record("message", at, body, line)
+    return Record("message", at, body, line, new=True)
 
 
 def edit(raw: dict[str, Any], line: bytes, at: str) -> Record:
@@ -85,4 +88,7 @@ def fingerprint(data: bytes) -> bytes:
 
 def core(raw: dict[str, Any]) -> bytes:
     """What makes a message the same message: its role and content."""
-    return fingerprint(jsontext.encode([raw.get("role"), raw.get("content")]))
+    role, content = raw.get("role"), raw.get("content")
+    if isinstance(role, str) and isinstance(content, str):
+        return fingerprint(f"{role}\0{content}".encode("utf-8", "surrogatepass"))
+    return fingerprint(jsontext.encode([role, content]))

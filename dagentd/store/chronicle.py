@@ -18,6 +18,7 @@ from dagentd.store import journal as journals
 from dagentd.store import opening
 from dagentd.store.commits import CommitQueue, Plan, Ticket
 from dagentd.store.entry import Entry
+from dagentd.store.firstlook import FirstLook
 from dagentd.store.heal import lacking
 from dagentd.store.index import Index
 from dagentd.store.journal import Altered, Journal
@@ -29,21 +30,28 @@ class Chronicle:
 
     read_only = False
 
-    def __init__(self, folder: SessionFolder, kept: Kept, index: Index, documents: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, folder: SessionFolder, kept: Kept, index: Index, first: FirstLook) -> None:
         self.folder = folder
         self.lock = threading.RLock()
         self.problems: dict[str, Problem] = {}
         self.gone: DagentdError | None = None
         self._kept, self._index = kept, index
         self._queue = CommitQueue(self._commit)
-        self._open(documents)
-
-    def _open(self, documents: dict[str, dict[str, Any]]) -> None:
-        folder, kept = self.folder, self._kept
         with disk.explained(folder.journal):
-            self._adopt(opening.open_journal(folder, kept, documents))
-            opening.fill_lines(self.state, self.journal, documents.get("chat"))
-            self._recover_lost(documents)
+            self._open(first)
+
+    def _open(self, first: FirstLook) -> None:
+        self._adopt(opening.open_journal(self.folder, self._kept, first.documents))
+        if not self._chat_is_ours(first):
+            opening.fill_lines(self.state, self.journal, first.documents().get("chat"))
+            self._recover_lost(first.documents())
+
+    def _chat_is_ours(self, first: FirstLook) -> bool:
+        """Whether the chat is just as we wrote it; the messages then have their bytes from there."""
+        shown, found = self.state.shown, first.digest("chat")
+        if shown is None or found is None or shown != (found.hex(), self.state.chat_pos):
+            return False
+        return opening.take_lines(self.state, first.chat_lines())
 
     def submit(self, plan: Plan, alone: bool = False) -> Any:
         """Append what `plan` gives, and answer once it is on disk."""
@@ -226,13 +234,13 @@ class Glance(Chronicle):
 
     read_only = True
 
-    def _open(self, documents: dict[str, dict[str, Any]]) -> None:
+    def _open(self, first: FirstLook) -> None:
         path = self.folder.journal
         self.journal = Journal.open_read(path) if path.exists() else Journal.open_read(Path(os.devnull))
         self.state = opening.read_state(self.journal, self._index.journal(path))
         if not self.state.pos:
-            self._append(opening.lines(opening.first_records(self.folder, documents, clock.stamp())))
-        opening.fill_lines(self.state, self.journal, documents.get("chat"))
+            self._append(opening.lines(opening.first_records(self.folder, first.documents(), clock.stamp())))
+        opening.fill_lines(self.state, self.journal, first.documents().get("chat"))
 
     def _append(self, lines: list[opening.Lined]) -> None:
         self._apply(lines, self.state.pos)

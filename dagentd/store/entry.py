@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from dagentd.model import jsontext
+
+_PLAIN = re.compile(r"[0-9TZ:.+-]*", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -50,4 +53,8 @@ class Entry:
 
 
 def stamp_of(raw: dict[str, Any]) -> str:
-    return jsontext.encode(raw.get("timestamp")).decode()
+    """The timestamp as JSON text. Usual ones need no encoder."""
+    stamp = raw.get("timestamp")
+    if isinstance(stamp, str) and _PLAIN.fullmatch(stamp):
+        return f'"{stamp}"'
+    return jsontext.encode(stamp).decode()

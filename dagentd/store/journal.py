@@ -140,10 +140,10 @@ class Journal:
 
     def verify(self) -> None:
         try:
-            found = self.path.lstat()
+            found = os.lstat(self.path)
         except FileNotFoundError:
             raise Altered("gone") from None
-        if not os.path.samestat(found, os.fstat(self.fd)) or found.st_size != self.size:
+        if found.st_size != self.size or not os.path.samestat(found, os.fstat(self.fd)):
             raise Altered("changed")
 
     def _write(self, data: bytes) -> None:

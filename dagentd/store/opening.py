@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +38,14 @@ def read_state(journal: Journal, index: JournalIndex) -> State:
     return state
 
 
-def open_journal(folder: SessionFolder, kept: Kept, documents: dict[str, dict[str, Any]]) -> Journal:
+def open_journal(folder: SessionFolder, kept: Kept, read: Callable[[], dict[str, dict[str, Any]]]) -> Journal:
     """The session's journal. A missing one is linked from where it is kept if the documents are of it, else
     made from the documents."""
     try:
         return Journal.open(folder.journal)
     except FileNotFoundError:
         pass
+    documents = read()
     if (held := _kept_for(folder.id, kept, documents)) is not None:
         disk.link(held, folder.journal)
         disk.sync_folder(folder.path)
@@ -144,6 +146,16 @@ def unreadable(path: Path, why: str) -> CorruptFile:
     return CorruptFile(
         why, path=path, hint="Mend the file or move it away, then run `dagentd run --once`; it was left as it is."
     )
+
+
+def take_lines(state: State, lines: list[bytes]) -> bool:
+    """Give the messages in chat their bytes from a chat that we wrote; False if they are not all there."""
+    entries = state.ordered()
+    if len(entries) != len(lines):
+        return False
+    for entry, line in zip(entries, lines, strict=True):
+        entry.line = entry.line or line
+    return True
 
 
 def fill_lines(state: State, journal: Journal, chat: dict[str, Any] | None) -> None:

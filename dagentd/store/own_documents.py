@@ -39,6 +39,7 @@ class LateEdit:
     def __init__(self, path: Path, change: Change, replaced: files.Replaced, settle: float) -> None:
         self._path, self._change, self._replaced = path, change, replaced
         self._due = clock.monotonic() + settle
+        self.failing = False
 
     def tend(self, now: float) -> float | None:
         if now < self._due:

@@ -65,6 +65,10 @@ class Projection:
         self.digest, self.written, self.suspect = files.digest(data), None, None
         self.extra = {key: value for key, value in raw.items() if key != "messages"}
 
+    def ours(self, digest: bytes, written: int, extra: dict[str, Any]) -> None:
+        """The file is just as we wrote it before this process began."""
+        self.digest, self.written, self.extra = digest, written, extra
+
     def stable_for(self, data: bytes) -> float:
         """Since how long exactly these unreadable bytes are there."""
         seen = files.digest(data)

@@ -20,6 +20,7 @@ from dagentd.model.records import Record
 from dagentd.store import opening, rendering
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.entry import Entry
+from dagentd.store.firstlook import FirstLook
 from dagentd.store.merge import merge
 from dagentd.store.outside import Doc, Outside
 from dagentd.store.projection import GONE_FOR, Projection
@@ -43,35 +44,14 @@ class Projections:
 
     # --- opening ------------------------------------------------------------------------------------------
 
-    def read_first(self) -> dict[str, dict[str, Any]]:
-        """The documents before there is a journal to compare with. Bytes that make no sense and stay so are set
-        aside if a journal can replace them, and are an error otherwise."""
-        found = {}
-        for each in self._files.values():
-            if (raw := self._read_stable(each)) is not None:
-                found[each.name] = raw
-        if "memory" in found and "checkpoint" not in found:
-            found["checkpoint"] = memory.as_checkpoint(found["memory"], {"version": 1})
-        return {name: raw for name, raw in found.items() if name != "memory"}
+    def first_look(self) -> FirstLook:
+        return FirstLook(self.folder, self._files, self._settle)
 
-    def _read_stable(self, each: Projection) -> dict[str, Any] | None:
-        while data := each.look():
-            try:
-                return each.parse(data)
-            except Undecodable as error:
-                if each.stable_for(data) < self._settle:
-                    time.sleep(self._settle / 4)
-                elif not self.folder.journal.exists():
-                    raise opening.unreadable(each.path, str(error)) from None
-                else:
-                    return None
-        if each.refused:
-            raise each.refused
-        return None
-
-    def attach(self, chronicle: Chronicle) -> None:
+    def attach(self, chronicle: Chronicle, first: FirstLook) -> None:
         self._chronicle = chronicle
         self._shown.append((float("-inf"), chronicle.state.pos))
+        if (digest := first.digest("chat")) and chronicle.state.shown == (digest.hex(), chronicle.state.chat_pos):
+            self._files["chat"].ours(digest, chronicle.state.chat_pos, first.chat_extra())
         if not chronicle.read_only:
             self._sweep()
         self.look()
@@ -100,7 +80,7 @@ class Projections:
     def look(self) -> bool:
         """Take in what others wrote; False if something is being written just now."""
         with self._io:
-            whole = {each.name: data for each in self._files.values() if (data := each.look())}
+            whole = {each.name: data for each in self._files.values() if (data := each.look()) is not None}
             read = {name: raw for name, data in whole.items() if (raw := self._understand(name, data)) is not None}
             changed = self._merge(read)
             for name, raw in read.items():
@@ -115,7 +95,7 @@ class Projections:
         each = Projection("chat", path)
         data = each.look()
         try:
-            raw = each.parse(data) if data else None
+            raw = each.parse(data) if data is not None else None
         except Undecodable as error:
             self._chronicle.note(f"copy-{path.name}", opening.unreadable(path, str(error)))
             return
@@ -235,6 +215,11 @@ class Projections:
                 self._try_write(now)
             return self._next_due()
 
+    @property
+    def failing(self) -> bool:
+        """The documents cannot be written just now."""
+        return self._failures > 0
+
     def _next_due(self) -> float | None:
         due = [late.due for each in self._files.values() for late in each.replaced]
         return min([*due, *([self._next_write] if self.dirty() else [])], default=None)
@@ -284,6 +269,7 @@ class Projections:
             return
         if each.name == "chat":
             self._shown.append((clock.monotonic(), pos))
+            self._chronicle.state.shown = (each.digest.hex(), mark) if each.digest else None
         if late is not None:
             self._merge_bytes(each, late)
 

@@ -13,6 +13,10 @@ class Tended(Protocol):
     def tend(self, now: float) -> float | None:
         """Do what is due now; the time at which there is more to do, None if there is nothing."""
 
+    @property
+    def failing(self) -> bool:
+        """What it had to do could not be done and waits for better times: nobody who stops waits for those."""
+
 
 class Projector:
     def __init__(self, on_bug: Callable[[BaseException], None]) -> None:
@@ -32,7 +36,7 @@ class Projector:
             self._changed.notify()
 
     def stop(self) -> None:
-        """Finish what is due at any time, then end."""
+        """Finish what is due at any time and can be done, then end."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
@@ -46,7 +50,7 @@ class Projector:
                 self._on_bug(bug)
                 due = clock.monotonic() + 60 if not self._stopping else None
             with self._changed:
-                if due is not None:
+                if due is not None and not (self._stopping and tended.failing):
                     self._due[tended] = due
 
     def _next(self) -> Tended | None:

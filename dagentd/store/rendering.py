@@ -11,6 +11,7 @@ from dagentd.model.project import SessionFolder
 from dagentd.store.entry import Entry
 from dagentd.store.state import State
 
+_HEAD, _BETWEEN = b'{\n  "messages": [\n    ', b",\n    "
 _LINES_AT_ONCE = 512  # joined at a time, so that a chat of 50 MB does not hold the interpreter for long
 _CHAT_FIELDS = ("messages", "totalMessages", "oldestMessageTimestamp", "newestMessageTimestamp", "dagentd")
 
@@ -23,10 +24,24 @@ def chat(state: State, extra: dict[str, Any]) -> Iterator[bytes]:
     return _chat_chunks([entry.line or b"" for entry in entries], tail)
 
 
+def lines_of(data: bytes) -> list[bytes]:
+    """The message lines of a chat in exactly this form. No line holds a line break, so the first bracket on a line
+    of its own ends them."""
+    end = data.find(b"\n  ]")
+    return data[len(_HEAD) : end].split(_BETWEEN) if end >= 0 else []
+
+
+def extra_of(data: bytes) -> dict[str, Any]:
+    """What stands behind the messages of a chat in exactly this form."""
+    end = data.find(b"\n  ]")
+    rest: dict[str, Any] = jsontext.decode_own(b"{" + data[data.index(b"]", max(end, 0)) + 2 :])
+    return rest
+
+
 def _chat_chunks(lines: list[bytes], tail: bytes) -> Iterator[bytes]:
-    yield b'{\n  "messages": ['
+    yield _HEAD if lines else _HEAD.rstrip()
     for start in range(0, len(lines), _LINES_AT_ONCE):
-        yield (b",\n    " if start else b"\n    ") + b",\n    ".join(lines[start : start + _LINES_AT_ONCE])
+        yield (_BETWEEN if start else b"") + _BETWEEN.join(lines[start : start + _LINES_AT_ONCE])
     yield (b"\n  ]" if lines else b"]") + tail
 
 

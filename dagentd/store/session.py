@@ -15,6 +15,7 @@ from dagentd.model.records import Record
 from dagentd.store import layout
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.entry import Entry
+from dagentd.store.firstlook import FirstLook
 from dagentd.store.own_documents import write_document
 from dagentd.store.projections import Projections
 
@@ -29,7 +30,7 @@ class Session:
         self,
         project: Project,
         folder: SessionFolder,
-        open_chronicle: Callable[[dict[str, dict[str, Any]]], Chronicle],
+        open_chronicle: Callable[[FirstLook], Chronicle],
         settle: float,
         on_work: Callable[[Session], None],
     ) -> None:
@@ -38,8 +39,9 @@ class Session:
         self.id = folder.id
         self._on_work = on_work
         self._projections = Projections(folder, settle)
-        self._chronicle = open_chronicle(self._projections.read_first())
-        self._projections.attach(self._chronicle)
+        first = self._projections.first_look()
+        self._chronicle = open_chronicle(first)
+        self._projections.attach(self._chronicle, first)
         self._join_others()
         on_work(self)
 
@@ -221,6 +223,10 @@ class Session:
 
     def tend(self, now: float) -> float | None:
         return self._projections.tend(now)
+
+    @property
+    def failing(self) -> bool:
+        return self._projections.failing
 
     def close(self) -> None:
         self._projections.close()

@@ -43,6 +43,8 @@ class State:
     compacted_outside: bool = False  # the last checkpoint is of a compaction that was not ours
     set_at: str = ""
     totals: Totals = field(default_factory=Totals)
+    shown: tuple[str, int] | None = None  # digest of the chat file as we wrote it, and the `chat_pos` it shows
+    saved: bool = False  # the index holds something of this state
     unknown: str | None = None  # the `t` of a record that only a newer version understands
     _unsorted: bool = False
     _run: tuple[str, int] | None = None  # the message placed last by `after`, and the next rank behind it
@@ -80,7 +82,10 @@ class State:
         return found
 
     def find(self, message_id: str) -> Entry | None:
-        return self.chat.get(message_id) or self.fresh.get(message_id) or self.index.find(message_id)
+        return self.chat.get(message_id) or self.fresh.get(message_id) or self._in_index(message_id)
+
+    def _in_index(self, message_id: str) -> Entry | None:
+        return self.index.find(message_id) if self.saved else None
 
     def ordered(self) -> list[Entry]:
         """The messages in chat, in order."""
@@ -113,7 +118,9 @@ class State:
 
     def _arrive(self, record: Record, start: int, end: int) -> None:
         raw = record.body.get("message")
-        if not isinstance(raw, dict) or not isinstance(raw.get("id"), str) or self.find(raw["id"]):
+        if not isinstance(raw, dict) or not isinstance(raw.get("id"), str):
+            return
+        if not record.new and self.find(raw["id"]):
             return
         entry = Entry(
             raw["id"], self._place(record), start, end, stamp_of(raw), records.core(raw),
@@ -236,17 +243,20 @@ class State:
             "lastRank": self.last_rank, "sets": self.sets, "checkpoints": self.checkpoints,
             "totals": vars(self.totals), "unknown": self.unknown, "setAt": self.set_at,
             "compactedOutside": self.compacted_outside, "madeAt": self.made_at,
+            "shown": self.shown,
         }  # fmt: skip
         if self.index.save(header, self.fresh.values()):
-            self.fresh = {}
+            self.fresh, self.saved = {}, True
 
     def load(self, header: dict[str, Any]) -> None:
         """Take over what the index holds; the caller has checked that its position is in the journal."""
+        self.saved = True
         self.pos, self.sum, self.chat_pos = header["pos"], header["sum"], header["chatPos"]
         self.last_at, self.last_rank, self.made_at = header["lastAt"], header["lastRank"], header["madeAt"]
         self.sets = [(end, changes) for end, changes in header["sets"]]
         self.checkpoints = [(start, end, version) for start, end, version in header["checkpoints"]]
         self.totals, self.unknown = Totals(**header["totals"]), header["unknown"]
+        self.shown = (header["shown"][0], header["shown"][1]) if header["shown"] else None
         self.set_at, self.compacted_outside = header["setAt"], header["compactedOutside"]
         self.chat = {entry.id: entry for entry in self.index.in_chat()}
         if self.checkpoints:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from dagentd.adapters import clock, disk, files
 from dagentd.errors import Conflict, DagentdError, InvalidInput, NotFound
@@ -15,6 +15,7 @@ from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.store import journal as journals
 from dagentd.store import layout, links, lock, opening, roles
 from dagentd.store.chronicle import Chronicle, Glance
+from dagentd.store.firstlook import FirstLook
 from dagentd.store.index import Index
 from dagentd.store.kept import Kept
 from dagentd.store.projector import Projector
@@ -75,10 +76,10 @@ class Store:
                 self._open[folder.journal] = session
             return session
 
-    def _chronicle(self, folder: SessionFolder) -> Any:
+    def _chronicle(self, folder: SessionFolder) -> Callable[[FirstLook], Chronicle]:
         if self.read_only:
-            return lambda documents: Glance(folder, self._kept, Index(None), documents)
-        return lambda documents: Chronicle(folder, self._kept, self._index, documents)
+            return lambda first: Glance(folder, self._kept, Index(None), first)
+        return lambda first: Chronicle(folder, self._kept, self._index, first)
 
     # --- making -------------------------------------------------------------------------------------------
 

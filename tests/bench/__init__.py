@@ -1,0 +1,1 @@
+"""Measurements, each beside what this machine can do, measured in the same run."""
