@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import os
@@ -25,15 +26,24 @@ class Changed(Exception):
 
 @dataclass
 class Replaced:
-    """The file that lost its name to ours, still open: a program that opened it before may yet write to it."""
+    """The file that lost its name to ours, still open: a program that opened it before may yet write to it.
+    It has the temp name until it is closed, so that what is written to it outlives us."""
 
     fd: int
     seen: bytes
+    temp: Path | None = None
 
     def read(self) -> bytes:
         return read_fd(self.fd, CHAT_LIMIT)
 
     def close(self) -> None:
+        """Nothing in it is needed any more."""
+        self.leave()
+        if self.temp is not None:
+            _discard(self.temp)
+
+    def leave(self) -> None:
+        """Something in it could not be taken in: whoever starts next finds it."""
         os.close(self.fd)
 
 
@@ -97,17 +107,18 @@ def publish(path: Path, chunks: Iterable[bytes], *, expect: bytes | None, sync: 
     old = _open_expected(path, expect)
     try:
         hashed = _write_temp(temp, chunks, old, sync)
-        try:
-            replaced = _take_name(temp, path, old, expect)
-        except BaseException:
-            disk.remove(temp)
-            raise
+        replaced = _take_name(temp, path, old, expect)
     except BaseException:
         if old is not None:
             os.close(old)
         raise
     if sync:
-        disk.sync_folder(path.parent)
+        try:
+            disk.sync_folder(path.parent)
+        except BaseException:
+            if replaced is not None:
+                replaced.leave()
+            raise
     return Published(hashed, replaced)
 
 
@@ -132,29 +143,51 @@ def _write_temp(temp: Path, chunks: Iterable[bytes], old: int | None, sync: bool
         if sync:
             disk.sync(fd, temp)
     except BaseException:
-        disk.remove(temp)
+        _discard(temp)
         raise
     finally:
         os.close(fd)
     return hashed.digest()
 
 
+def _discard(temp: Path) -> None:
+    """Where it cannot be removed, the next start does."""
+    with contextlib.suppress(OSError):
+        disk.remove(temp)
+
+
 def _take_name(temp: Path, path: Path, old: int | None, expect: bytes | None) -> Replaced | None:
-    if old is None or expect is None:
-        try:
+    try:
+        if old is None or expect is None:
             disk.rename_new(temp, path)
-        except FileExistsError:
-            raise Changed(path) from None
-        return None
-    if digest(read_fd(old, CHAT_LIMIT)) != expect:
-        raise Changed(path)
-    if not disk.exchange(temp, path):
+            return None
+        if digest(read_fd(old, CHAT_LIMIT)) != expect:
+            raise Changed(path)
+        exchanged = disk.exchange(temp, path)
+    except (FileExistsError, FileNotFoundError):
+        _discard(temp)
+        raise Changed(path) from None
+    except BaseException:
+        _discard(temp)
+        raise
+    if not exchanged:
         return Replaced(old, expect)
-    if not os.path.samestat(os.fstat(old), os.stat(temp, follow_symlinks=False)):
-        os.close(old)  # somebody renamed another file into place after we compared: that one was replaced
-        old = _open(temp)
-    disk.remove(temp)
-    return Replaced(old, expect)
+    if os.path.samestat(os.fstat(old), os.stat(temp, follow_symlinks=False)):
+        return Replaced(old, expect, temp)
+    return Replaced(_open_other(old, temp, path), expect, temp)
+
+
+def _open_other(old: int, temp: Path, path: Path) -> int:
+    """Somebody renamed another file into place after we compared: that one was replaced. If it cannot be read,
+    it gets its name back."""
+    try:
+        other = _open(temp)
+    except OSError as error:
+        disk.exchange(temp, path)
+        _discard(temp)
+        raise disk.told(error, path) from error
+    os.close(old)
+    return other
 
 
 def leftovers(folder: Path) -> list[tuple[Path, Path]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import struct
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,17 +14,19 @@ from typing import Any
 from dagentd.adapters import disk
 from dagentd.store.entry import Entry
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 create table journals (key integer primary key, path text unique, header text not null);
 create table messages (
   journal integer, id text, rank integer, start integer, "end" integer, stamp text, core blob,
-  versions text, moves text, here integer, moved integer, tokens integer,
+  versions blob, moves blob, here integer, moved integer, tokens integer,
   primary key (journal, id)) without rowid;
 create unique index by_rank on messages (journal, rank);
 create index by_here on messages (journal, rank) where here;
 create index by_moved on messages (journal, moved);
 """
+_VERSION_AT = struct.Struct("<q16s")  # packed: most of opening a long session was decoding these from JSON
+_MOVE_AT = struct.Struct("<q?")
 _COLUMNS = 'id, rank, start, "end", stamp, core, versions, moves, tokens'
 _UPSERT = f"""insert into messages values ({",".join("?" * 12)})
 on conflict (journal, id) do update set rank = excluded.rank, start = excluded.start, "end" = excluded."end",
@@ -127,10 +130,11 @@ class JournalIndex:
         return found
 
     def _row(self, entry: Entry) -> tuple[Any, ...]:
-        versions = json.dumps([[end, whole.hex()] for end, whole in entry.versions])
+        versions = b"".join(_VERSION_AT.pack(*version) for version in entry.versions)
+        moves = b"".join(_MOVE_AT.pack(*move) for move in entry.moves)
         return (
             self._key, _text(entry.id), entry.rank, entry.start, entry.end, entry.stamp, entry.core,
-            versions, json.dumps(entry.moves), entry.here, entry.moved, entry.tokens,
+            versions, moves, entry.here, entry.moved, entry.tokens,
         )  # fmt: skip
 
 
@@ -168,8 +172,8 @@ def _opened(name: str) -> sqlite3.Connection:
 
 def _entry(row: tuple[Any, ...]) -> Entry:
     message_id, rank, start, end, stamp, core, versions, moves, tokens = row
-    held = [(at, bytes.fromhex(whole)) for at, whole in json.loads(versions)]
-    moved = [(at, bool(here)) for at, here in json.loads(moves)]
+    held: list[tuple[int, bytes]] = list(_VERSION_AT.iter_unpack(versions))
+    moved: list[tuple[int, bool]] = list(_MOVE_AT.iter_unpack(moves))
     return Entry(_untext(message_id), rank, start, end, stamp, core, held, moved, None, tokens)
 
 

@@ -44,16 +44,19 @@ class LateEdit:
     def tend(self, now: float) -> float | None:
         if now < self._due:
             return self._due
+        late = self._replaced.read()
+        if late and files.digest(late) != self._replaced.seen:
+            self._take(late)
+        self._replaced.close()
+        return None
+
+    def _take(self, late: bytes) -> None:
         try:
-            late = self._replaced.read()
-            if files.digest(late) != self._replaced.seen:
-                theirs = jsontext.decode_object(late)
-                _edit(self._path, lambda _: self._change(theirs))
+            theirs = jsontext.decode_object(late)
         except Undecodable:
             files.save_beside(self._path, "corrupt", late)
-        finally:
-            self._replaced.close()
-        return None
+        else:
+            _edit(self._path, lambda _: self._change(theirs))
 
 
 def _edit(path: Path, change: Change) -> files.Published | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,12 @@ GONE_FOR = 2.0  # seconds: a file that vanished is not made again sooner, or `gi
 
 @dataclass
 class Late:
-    """A replaced file that may still be written to: when to read it again, and until when to hope for sense."""
+    """A replaced file that may still be written to: when to read it again, from when on it has settled, and until
+    when to hope for sense."""
 
     old: files.Replaced
     due: float
+    settled: float
     until: float
 
 
@@ -76,40 +78,32 @@ class Projection:
             self.suspect = (seen, clock.monotonic())
         return clock.monotonic() - self.suspect[1]
 
-    def publish(self, chunks: Iterable[bytes], made_from: Any, settle: float) -> bytes | None:
-        """Replace the file; the bytes that another program managed to write into the replaced one, if any.
-        The first time it is synced: a first rename without that was an empty file after power loss in 9 of
-        10 trials. `Changed` if the file is not as we know it."""
-        done = files.publish(self.path, chunks, expect=self.digest, sync=self.digest is None)
+    def publish(self, chunks: Iterable[bytes], made_from: Any, settle: float, sync: bool) -> None:
+        """Replace the file; call `late_writes` next. The first time it is synced: a first rename without that was
+        an empty file after power loss in 9 of 10 trials. `Changed` if the file is not as we know it."""
+        done = files.publish(self.path, chunks, expect=self.digest, sync=sync or self.digest is None)
         self.digest, self.written, self.vanished = done.digest, made_from, None
-        if done.replaced is None:
-            return None
-        now = clock.monotonic()
-        self.replaced.append(Late(done.replaced, now + settle, now + 10))
-        return self._news(done.replaced)
+        if done.replaced is not None:
+            now = clock.monotonic()
+            self.replaced.append(Late(done.replaced, now, now + settle, now + 10))
 
-    def late_writes(self, now: float) -> list[bytes]:
-        """What was written into replaced files since. Each is read once more when it has settled, then closed;
-        one that is being written just then gets another turn."""
-        news = []
+    def late_writes(self, now: float, take: Callable[[bytes], None]) -> None:
+        """Take in what was written into replaced files. Each is read at once and again when it has settled, then
+        closed; one that is being written just then gets another turn, and so does one that `take` fails on."""
         for late in [each for each in self.replaced if each.due <= now]:
             data = late.old.read()
-            if files.digest(data) != late.old.seen and now < late.until and not self._readable(data):
+            news = files.digest(data) != late.old.seen
+            if news and now < late.until and not self._readable(data):
                 late.due = now + 0.05
                 continue
-            self.replaced.remove(late)
-            if (changed := self._news(late.old)) is not None:
-                news.append(changed)
-            late.old.close()
-        return news
-
-    def _news(self, old: files.Replaced) -> bytes | None:
-        data = old.read()
-        if files.digest(data) == old.seen or not data:
-            return None
-        if self._readable(data):
-            old.seen = files.digest(data)
-        return data
+            if news and data:
+                late.due = now + 1
+                take(data)
+                late.old.seen = files.digest(data)
+            late.due = late.settled
+            if now >= late.settled:
+                self.replaced.remove(late)
+                late.old.close()
 
     def _readable(self, data: bytes) -> bool:
         try:
@@ -119,6 +113,10 @@ class Projection:
         return True
 
     def close(self) -> None:
+        """What could not be taken in stays for the next start."""
         for late in self.replaced:
-            late.old.close()
+            if files.digest(late.old.read()) == late.old.seen:
+                late.old.close()
+            else:
+                late.old.leave()
         self.replaced = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from dagentd.store.projection import GONE_FOR, Projection
 from dagentd.store.summaries import base_checkpoint
 
 _APART = 0.1  # seconds between two writes of one session's documents
+_LONG = 0.05  # a write that takes longer is of a very long chat
 _SHOWN = 1.0  # seconds on disk after which a message can have been cleared by a reader of the file
 
 
@@ -55,7 +56,7 @@ class Projections:
         if not chronicle.read_only:
             self._sweep()
         self.look()
-        self._try_write(clock.monotonic())
+        self._try(clock.monotonic(), self._write)
 
     def _sweep(self) -> None:
         """Temp files of a process that died: one may hold what another program had written into a document."""
@@ -207,12 +208,12 @@ class Projections:
             if self._chronicle.gone:
                 self.close()
                 return None
-            for each in self._files.values():
-                for data in each.late_writes(now):
-                    if not self._merge_bytes(each, data):
-                        files.save_beside(each.path, "corrupt", data)
-            if self.dirty() and now >= self._next_write:
-                self._try_write(now)
+            well = self._try(now, self._take_late)
+            if self.dirty():
+                well = well and now >= self._next_write and self._try(now, self._write)
+            if well:
+                self._failures = 0
+                self._chronicle.problems.pop("documents", None)
             return self._next_due()
 
     @property
@@ -224,18 +225,28 @@ class Projections:
         due = [late.due for each in self._files.values() for late in each.replaced]
         return min([*due, *([self._next_write] if self.dirty() else [])], default=None)
 
-    def _try_write(self, now: float) -> None:
+    def _try(self, now: float, work: Callable[[], None]) -> bool:
         try:
-            self._write()
+            work()
+            return True
         except FileNotFoundError:
             self._failed(now, opening.gone(self.folder))
         except OSError as error:
             self._failed(now, disk.told(error, self.folder.path))
         except DagentdError as error:
             self._failed(now, error)
-        else:
-            self._failures = 0
-            self._chronicle.problems.pop("documents", None)
+        return False
+
+    def _take_late(self) -> None:
+        for each in self._files.values():
+            self._take_late_of(each)
+
+    def _take_late_of(self, each: Projection) -> None:
+        def take(data: bytes) -> None:
+            if not self._merge_bytes(each, data):
+                files.save_beside(each.path, "corrupt", data)
+
+        each.late_writes(clock.monotonic(), take)
 
     def _failed(self, now: float, error: DagentdError) -> None:
         """The journal holds everything; the documents follow when the disk allows."""
@@ -254,7 +265,8 @@ class Projections:
             else:
                 self._publish(each)
         if self._next_write <= started:
-            self._next_write = started + max(_APART, 9 * (clock.monotonic() - started))
+            taken = clock.monotonic() - started
+            self._next_write = started + (_APART if taken < _LONG else 9 * taken)
         with self._chronicle.lock:
             self._chronicle.state.save()
 
@@ -262,7 +274,7 @@ class Projections:
         with self._chronicle.lock:
             mark, pos, chunks = self._mark(each.name), self._chronicle.state.pos, self._render(each)
         try:
-            late = each.publish(chunks, mark, self._settle)
+            each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra))
         except files.Changed:
             self.look()
             self._next_write = clock.monotonic() + self._settle / 5
@@ -270,8 +282,7 @@ class Projections:
         if each.name == "chat":
             self._shown.append((clock.monotonic(), pos))
             self._chronicle.state.shown = (each.digest.hex(), mark) if each.digest else None
-        if late is not None:
-            self._merge_bytes(each, late)
+        self._take_late_of(each)
 
     def _render(self, each: Projection) -> Iterator[bytes]:
         state = self._chronicle.state

@@ -87,6 +87,17 @@ def session_document(state: State, folder: SessionFolder, extra: dict[str, Any])
     }
 
 
+def holds_more(name: str, extra: dict[str, Any]) -> bool:
+    """Whether a document holds what the journal does not: a power failure must not take that."""
+    if name == "chat":
+        return not extra.keys() <= {*_CHAT_FIELDS}
+    if name == "session":
+        stats = extra.get("stats")
+        return isinstance(stats, dict) and not stats.keys() <= {*_STATS}
+    return name == "memory"
+
+
+_STATS = ("totalMessages", "totalTokens", "totalCompactions", "lastCompactionAt")
 _FILE_KEYS = {
     "chat": "chat", "checkpoint": "checkpoint", "context": "context", "agentDescription": "agent-description",
 }  # fmt: skip

@@ -37,6 +37,7 @@ class State:
     last_rank: int = 0
     chat: dict[str, Entry] = field(default_factory=dict)
     fresh: dict[str, Entry] = field(default_factory=dict)  # not yet in the index as they are now
+    session: dict[str, Any] = field(default_factory=dict)
     sets: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     checkpoints: list[tuple[int, int, int]] = field(default_factory=list)  # start, end, version
     checkpoint: dict[str, Any] | None = None
@@ -54,10 +55,6 @@ class State:
     @property
     def checkpoint_pos(self) -> int:
         return self.checkpoints[-1][1] if self.checkpoints else 0
-
-    @property
-    def session(self) -> dict[str, Any]:
-        return self.session_at(self.pos)
 
     def session_at(self, pos: int) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -226,6 +223,7 @@ class State:
         changes = record.body.get("set")
         if isinstance(changes, dict):
             self.sets.append((end, changes))
+            self.session = {**self.session, **changes}
             self.set_at = record.at
             if isinstance(changes.get("updatedAt"), str):
                 self.made_at, self.last_at = record.at, changes["updatedAt"]
@@ -254,6 +252,7 @@ class State:
         self.pos, self.sum, self.chat_pos = header["pos"], header["sum"], header["chatPos"]
         self.last_at, self.last_rank, self.made_at = header["lastAt"], header["lastRank"], header["madeAt"]
         self.sets = [(end, changes) for end, changes in header["sets"]]
+        self.session = self.session_at(self.pos)
         self.checkpoints = [(start, end, version) for start, end, version in header["checkpoints"]]
         self.totals, self.unknown = Totals(**header["totals"]), header["unknown"]
         self.shown = (header["shown"][0], header["shown"][1]) if header["shown"] else None

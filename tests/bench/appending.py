@@ -104,7 +104,8 @@ def _chat_follows(folder: Path, sessions: dict[int, Session], report: Report) ->
         gaps = _gaps(session, path)
         report.figure(f"writing a chat of {length} messages plainly", f"{writing:.1f} ms")
         name = f"median lag in 3 s of appends, {length} messages"
-        report.at_most(name, statistics.median(gaps) * 1000, max(100 + 10 * writing, 10 * writing), "ms")
+        # 100 ms, or for a very long chat ten times what writing it takes; and one turn of the loop that looks.
+        report.at_most(name, statistics.median(gaps) * 1000, max(120 + writing, 10 * writing), "ms")
         report.figure("  longest", f"{max(gaps) * 1000:.0f} ms")
         report.figure("  writes of it in that time", str(len(gaps)))
 
