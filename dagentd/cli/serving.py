@@ -29,8 +29,26 @@ def run(where: tuple[Path, ...], once: bool, as_json: bool) -> int:
     projects = [git.project_at(path) for path in where or (Path("."),)]
     if once:
         return _once(projects, as_json)
-    daemon.serve(projects, settings.load(paths.config_file()), _tell_json if as_json else _tell)
+    daemon.serve(projects, settings.load(paths.config_file()), _Teller(as_json))
     return 0
+
+
+class _Teller:
+    """Says everything the first time, and after that what is new."""
+
+    def __init__(self, as_json: bool) -> None:
+        self._as_json = as_json
+        self._known: dict[Path, set[Problem]] = {}
+
+    def __call__(self, project: Project, report: Report) -> None:
+        known, first = self._known.get(project.root, set()), project.root not in self._known
+        self._known[project.root] = set(report.problems)
+        lines = [line for line in report.lines if first or line.done]
+        problems = [problem for problem in report.problems if problem not in known]
+        if first or lines or problems:
+            (_tell_json if self._as_json else _tell)(project, Report(lines, problems))
+        if first and not self._as_json:
+            output.line("Serving it; Ctrl-C ends.")
 
 
 def _once(projects: list[Project], as_json: bool) -> int:
@@ -49,7 +67,7 @@ def _tell_json(project: Project, report: Report) -> None:
 def _tell(project: Project, report: Report) -> None:
     output.line(str(project.root))
     columns = [Column("session", style="cyan"), Column("worktree"), Column("messages", right=True), Column("done")]
-    rows = [(line.session.id, line.session.folder.feature.tree.name, line.messages, line.done) for line in report.lines]
+    rows = [(line.session.id, line.worktree, line.messages, line.done or "up to date") for line in report.lines]
     output.table(columns, rows, empty="No sessions yet: nothing under .dagent-worktrees/*/.dagent.")
     tell_problems(report.problems)
 

@@ -15,8 +15,12 @@ class Line:
     """What was done for one session."""
 
     session: Session
-    done: str
+    done: str  # empty if nothing was to be done
     messages: int
+
+    @property
+    def worktree(self) -> str:
+        return self.session.folder.feature.tree.name
 
     def raw(self) -> dict[str, Any]:
         problems = [problem.raw() for problem in self.session.problems]
@@ -26,7 +30,7 @@ class Line:
             "worktree": document["worktree"],
             "status": document.get("status"),
             "messages": self.messages,
-            "done": self.done,
+            "done": self.done or None,
             "problems": problems,
         }
 
@@ -51,8 +55,8 @@ def reconcile(store: Store) -> Report:
 
 
 def _line(session: Session, had_journal: bool) -> Line:
-    taken = session.taken_in
+    taken = session.take_news()
     done = [] if had_journal else ["journal made"]
     if had_journal and taken:
         done.append(f"{taken} outside change{'' if taken == 1 else 's'} taken in")
-    return Line(session, ", ".join(done) or "up to date", session.messages(0)[1])
+    return Line(session, ", ".join(done), session.messages(0)[1])

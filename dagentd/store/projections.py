@@ -40,7 +40,7 @@ class Projections:
         self._io = threading.RLock()
         self._next_write = 0.0
         self._failures = 0
-        self.taken_in = 0
+        self._news = 0
         self._shown: deque[tuple[float, int]] = deque(maxlen=64)
 
     # --- opening ------------------------------------------------------------------------------------------
@@ -63,8 +63,23 @@ class Projections:
         targets = {each.path: each for each in self._files.values()}
         for temp, target in files.leftovers(self.folder.path):
             if target in targets:
-                self._merge_bytes(targets[target], files.read(temp, files.CHAT_LIMIT))
-                disk.remove(temp)
+                try:
+                    with disk.explained(temp):
+                        self._take_leftover(targets[target], files.read(temp, files.CHAT_LIMIT))
+                        disk.remove(temp)
+                except DagentdError as error:
+                    self._chronicle.note("leftover", error)
+
+    def _take_leftover(self, each: Projection, data: bytes) -> None:
+        """Of a chat only what is new counts: what it removes may have been taken in long ago."""
+        try:
+            raw = each.parse(data)
+        except Undecodable:
+            return  # ours, torn by the crash
+        if each.name == "chat":
+            self._merge_docs(Outside(chat=self._copy(each.path, raw)))
+        else:
+            self._merge({each.name: raw})
 
     # --- reading ------------------------------------------------------------------------------------------
 
@@ -104,7 +119,14 @@ class Projections:
             return
         told = "is a second chat of this session; its messages were taken in"
         self._chronicle.note(f"copy-{path.name}", DagentdError(told, path=path, hint="Remove it if nobody uses it."))
-        self._merge_docs(Outside(chat=Doc(raw, self.folder.within_feature(path), None, ours=True)))
+        self._merge_docs(Outside(chat=self._copy(path, raw)))
+
+    def _copy(self, path: Path, raw: dict[str, Any]) -> Doc:
+        return Doc(raw, self.folder.within_feature(path), None, ours=True)
+
+    def take_news(self) -> int:
+        news, self._news = self._news, 0
+        return news
 
     def session_document(self) -> dict[str, Any]:
         with self._chronicle.lock:
@@ -169,7 +191,7 @@ class Projections:
             return found, len(found)
 
         count = int(chronicle.submit(plan, alone=True))
-        self.taken_in += count
+        self._news += count
         return count > 0
 
     def _doc(self, name: str, raw: dict[str, Any]) -> Doc:

@@ -57,10 +57,9 @@ class Session:
     def problems(self) -> list[Problem]:
         return list(self._chronicle.problems.values())
 
-    @property
-    def taken_in(self) -> int:
-        """How many records came of what others wrote, since this session was opened."""
-        return self._projections.taken_in
+    def take_news(self) -> int:
+        """How many records came of what others wrote, since this was last asked."""
+        return self._projections.take_news()
 
     @property
     def gone(self) -> bool:

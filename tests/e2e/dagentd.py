@@ -1,0 +1,26 @@
+"""The real command, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def dagentd(*arguments: str, cwd: Path, status: int = 0) -> str:
+    """What the command prints; it must end with the given status and print nothing else."""
+    done = start(*arguments, cwd=cwd)
+    printed, errors = done.communicate(timeout=60)
+    assert done.returncode == status, printed + errors
+    return printed if status == 0 or printed else errors
+
+
+def dagentd_json(*arguments: str, cwd: Path) -> Any:
+    return json.loads(dagentd(*arguments, "--json", cwd=cwd))
+
+
+def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "dagentd", *arguments]
+    return subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
