@@ -67,7 +67,7 @@ def _tell_json(project: Project, report: Report) -> None:
 def _tell(project: Project, report: Report) -> None:
     output.line(str(project.root))
     columns = [Column("session", style="cyan"), Column("worktree"), Column("messages", right=True), Column("done")]
-    rows = [(line.session.id, line.worktree, line.messages, line.done or "up to date") for line in report.lines]
+    rows = [(line.session_id, line.worktree, line.messages, line.done or "up to date") for line in report.lines]
     output.table(columns, rows, empty="No sessions yet: nothing under .dagent-worktrees/*/.dagent.")
     tell_problems(report.problems)
 

@@ -14,24 +14,21 @@ from dagentd.store.store import Store
 class Line:
     """What was done for one session."""
 
-    session: Session
-    done: str  # empty if nothing was to be done
+    session_id: str
+    worktree: str
+    status: object
     messages: int
-
-    @property
-    def worktree(self) -> str:
-        return self.session.folder.feature.tree.name
+    done: str  # empty if nothing was to be done
+    problems: list[Problem]
 
     def raw(self) -> dict[str, Any]:
-        problems = [problem.raw() for problem in self.session.problems]
-        document = self.session.document()
         return {
-            "sessionId": self.session.id,
-            "worktree": document["worktree"],
-            "status": document.get("status"),
+            "sessionId": self.session_id,
+            "worktree": self.worktree,
+            "status": self.status,
             "messages": self.messages,
             "done": self.done or None,
-            "problems": problems,
+            "problems": [problem.raw() for problem in self.problems],
         }
 
 
@@ -49,8 +46,8 @@ class Report:
 
 def reconcile(store: Store) -> Report:
     journals = {folder.journal for folder in store.folders() if folder.journal.exists()}
-    lines = [_line(session, session.folder.journal in journals) for session in store.reconcile()]
-    own = [problem for line in lines for problem in line.session.problems]
+    lines = [_line(session, session.folder.journal in journals) for session in store.in_turn()]
+    own = [problem for line in lines for problem in line.problems]
     return Report(lines, [*store.problems.values(), *own])
 
 
@@ -59,4 +56,5 @@ def _line(session: Session, had_journal: bool) -> Line:
     done = [] if had_journal else ["journal made"]
     if had_journal and taken:
         done.append(f"{taken} outside change{'' if taken == 1 else 's'} taken in")
-    return Line(session, ", ".join(done), session.messages(0)[1])
+    worktree, status = session.folder.feature.tree.name, session.fields.get("status")
+    return Line(session.id, worktree, status, session.messages(0)[1], ", ".join(done), session.problems)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock, disk, files
-from dagentd.errors import Conflict, DagentdError
+from dagentd.errors import Conflict, DagentdError, NotFound
 from dagentd.model import records
 from dagentd.model.documents import position_of
 from dagentd.model.problem import Problem
@@ -62,6 +62,14 @@ class Chronicle:
             self.problems[kind] = Problem.of(kind, error, clock.stamp())
 
     def close(self) -> None:
+        """After the last commit: a number of a closed file may be that of another file at once."""
+
+        def last(_: dict[str, bytes]) -> tuple[list[Record], None]:
+            self.gone = NotFound(f"session {self.folder.id} was closed", hint="Ask for it again.")
+            return [], None
+
+        if self.gone is None:
+            self.submit(last, alone=True)
         with self.lock:
             self.state.save()
             self.journal.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -38,6 +39,8 @@ class Session:
         self.folder = folder
         self.id = folder.id
         self._on_work = on_work
+        self._life = threading.RLock()
+        self._wanted = self._leaving = self._closed = False
         self._projections = Projections(folder, settle)
         first = self._projections.first_look()
         self._chronicle = open_chronicle(first)
@@ -221,15 +224,39 @@ class Session:
         self._on_work(self)
 
     def tend(self, now: float) -> float | None:
-        return self._projections.tend(now)
+        due = self._projections.tend(now)
+        if due is None:
+            with self._life:
+                if self._leaving:
+                    self._close()
+        return due
+
+    def leave(self) -> None:
+        """Close it as soon as its documents are written, unless somebody asked for it."""
+        with self._life:
+            self._leaving = not self._wanted
+        self._on_work(self)
+
+    def usable(self, wanted: bool) -> bool:
+        """Whether it is open; `wanted` keeps it so."""
+        with self._life:
+            self._wanted |= wanted
+            self._leaving &= not wanted
+            return not self._closed and not self.gone
 
     @property
     def failing(self) -> bool:
         return self._projections.failing
 
     def close(self) -> None:
-        self._projections.close()
-        self._chronicle.close()
+        with self._life:
+            self._close()
+
+    def _close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._projections.close()
+            self._chronicle.close()
 
 
 class _New:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dagentd.adapters import clock, disk, files
@@ -68,10 +69,11 @@ class Store:
     def session(self, session_id: str, worktree: str | None = None) -> Session:
         return self.open(self.find(session_id, worktree))
 
-    def open(self, folder: SessionFolder) -> Session:
+    def open(self, folder: SessionFolder, wanted: bool = True) -> Session:
+        """The session at a place; it stays open if it is `wanted` for more than a look."""
         with self._mutex:
             session = self._open.get(folder.journal)
-            if session is None or session.gone:
+            if session is None or not session.usable(wanted):
                 session = Session(self.project, folder, self._chronicle(folder), self._settle, self._projector.soon)
                 self._open[folder.journal] = session
             return session
@@ -135,19 +137,27 @@ class Store:
     # --- keeping ------------------------------------------------------------------------------------------
 
     def reconcile(self) -> list[Session]:
-        """Look at every session: each gets a journal and its documents, and what others wrote is taken in. One
-        that cannot be served is a problem of its own and stops nobody."""
-        served = []
+        """Look at every session: each gets a journal and its documents, and what others wrote is taken in."""
+        return list(self._reconciled())
+
+    def in_turn(self) -> Iterator[Session]:
+        """Every session, reconciled, one after the other. One that nobody asked for is let go when the next is
+        asked for: a project has more sessions than a process may have files open."""
+        for session in self._reconciled():
+            yield session
+            session.leave()
+
+    def _reconciled(self) -> Iterator[Session]:
+        """One that cannot be served is a problem of its own and stops nobody."""
         self.problems = {}
         for folder in self.folders():
             try:
-                session = self.open(folder)
+                session = self.open(folder, wanted=False)
                 session.reconcile()
             except DagentdError as error:
                 self.problems[str(folder.journal)] = Problem.of(f"session-{folder.id}", error, clock.stamp())
             else:
-                served.append(session)
-        return served
+                yield session
 
     def _sweep(self) -> None:
         """Remove temp files of processes that died. Those of a session's documents are looked at by the session."""
@@ -160,15 +170,19 @@ class Store:
         self._sweep_folder(self._kept.folder)
 
     def _sweep_folder(self, folder: Path) -> None:
-        if not folder.is_dir():
-            return
         for temp, target in files.leftovers(folder):
-            held = next((each for each in self.folders() if target in (each.document("chat"),
-                         each.document("checkpoint"), each.document("session"))), None)  # fmt: skip
-            if held is not None:
-                self.open(held)
-            elif temp.exists():
-                disk.remove(temp)
+            try:
+                self._sweep_temp(temp, target)
+            except (OSError, DagentdError) as error:  # it stays, and `reconcile` says what is wrong with its session
+                _log.warning("cannot look at %s: %s", temp, error)
+
+    def _sweep_temp(self, temp: Path, target: Path) -> None:
+        held = next((each for each in self.folders() if target in (each.document("chat"),
+                     each.document("checkpoint"), each.document("session"))), None)  # fmt: skip
+        if held is not None:
+            self.open(held)
+        elif os.path.lexists(temp):
+            disk.remove(temp)
 
     def close(self) -> None:
         """Write what is behind, then let go of the lock."""

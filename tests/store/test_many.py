@@ -1,0 +1,49 @@
+"""A project with more sessions than a process may have files open."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+from dagentd.adapters.git import project_at
+from dagentd.jobs.reconcile import reconcile
+from dagentd.store.index import Index
+from dagentd.store.store import Store
+from tests.conftest import SampleProject
+
+
+def _open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def _add_sessions(folder: Path, count: int) -> None:
+    folder.mkdir()
+    for number in range(count):
+        (folder / f"session_s{number}.json").write_text(json.dumps({"id": f"s{number}", "status": "active"}))
+        (folder / f"chat_s{number}.json").write_text(json.dumps({"messages": [{"role": "user", "content": "Hi"}]}))
+
+
+def test_reconciling_lets_each_session_go(project: SampleProject) -> None:
+    _add_sessions(project.dagent / "sessions", 120)
+    store = Store(project_at(project.root), Index(None), settle=0.01)
+    try:
+        assert {line.done for line in reconcile(store).lines} == {"journal made"}
+        assert [line.messages for line in reconcile(store).lines] == [1] * 120
+        while _open_files() > 60:  # the test's time limit ends this if they stay open
+            time.sleep(0.01)
+    finally:
+        store.close()
+
+
+def test_a_session_that_was_let_go_can_be_used_again(project: SampleProject) -> None:
+    _add_sessions(project.dagent / "sessions", 3)
+    store = Store(project_at(project.root), Index(None), settle=0.01)
+    try:
+        reconcile(store)
+        for number in range(3):
+            store.session(f"s{number}").add([{"role": "user", "content": "again"}])
+        assert [store.session(f"s{number}").messages(0)[1] for number in range(3)] == [2, 2, 2]
+    finally:
+        store.close()
