@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from dagentd.errors import NotFound
@@ -45,7 +46,15 @@ def _through_commondir(git_dir: Path) -> Path:
 
 
 def _root(folder: Path, common: Path) -> Path:
-    """The main checkout where there is one; a submodule's folder, a bare repository itself otherwise."""
+    """The main checkout; a bare repository itself. Where the git folder lies elsewhere (a submodule's, a separate
+    one), only the place of the worktree tells."""
     if common.name == ".git":
         return common.parent
-    return folder if (folder / ".git").exists() and common.parent.name == "modules" else common
+    if folder.parent.name == ".dagent-worktrees":
+        return folder.parent.parent
+    return folder if (folder / ".git").is_file() and not _is_bare(common) else common
+
+
+def _is_bare(common: Path) -> bool:
+    config = (common / "config").read_text(encoding="utf-8", errors="replace")
+    return re.search(r"^\s*bare\s*=\s*true", config, re.MULTILINE) is not None

@@ -39,6 +39,8 @@ class Store:
         self._mutex = threading.RLock()
         self._open: dict[Path, Session] = {}
         self._held = None if read_only else lock.take(project, wait)
+        if self._held and self._held.stale:
+            _log.warning("took over the lock of process %s, which ended without releasing it", self._held.stale.get("pid"))
         self._projector = Projector(lambda bug: _log.error("while writing documents", exc_info=bug))
         if not read_only:
             self._sweep()

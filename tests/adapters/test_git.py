@@ -1,0 +1,68 @@
+"""Which project a path belongs to, for every way git lays out a repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dagentd.adapters.git import project_at
+from dagentd.errors import NotFound
+from tests.conftest import SampleProject, git
+
+
+def test_from_any_folder_in_the_main_checkout(repo: Path) -> None:
+    (repo / "src" / "deep").mkdir(parents=True)
+    found = project_at(repo / "src" / "deep")
+    assert (found.root, found.common_dir) == (repo, repo / ".git")
+
+
+def test_from_a_linked_worktree_it_is_the_main_repository(project: SampleProject) -> None:
+    found = project_at(project.dagent)
+    assert (found.root, found.common_dir) == (project.root, project.root / ".git")
+
+
+def test_a_worktree_elsewhere(repo: Path, tmp_path: Path) -> None:
+    git(repo, "worktree", "add", "-q", "-b", "other", str(tmp_path / "else where"))
+    assert project_at(tmp_path / "else where").root == repo
+
+
+def test_a_bare_repository_and_its_worktree(repo: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.git"
+    git(tmp_path, "clone", "-q", "--bare", str(repo), str(bare))
+    git(bare, "worktree", "add", "-q", str(bare / ".dagent-worktrees" / "f"))
+    assert project_at(bare).root == bare
+    assert project_at(bare / ".dagent-worktrees" / "f").root == bare
+
+
+def test_a_submodule_is_a_project_of_its_own(repo: Path, tmp_path: Path) -> None:
+    outer = tmp_path / "outer"
+    git(tmp_path, "init", "-q", str(outer))
+    git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(repo), "inner")
+    found = project_at(outer / "inner")
+    assert found.root == outer / "inner"
+    assert found.common_dir == outer / ".git" / "modules" / "inner"
+
+
+def test_a_separate_git_folder(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--separate-git-dir", str(tmp_path / "git folder"), str(tmp_path / "work"))
+    git(tmp_path / "work", "commit", "-q", "--allow-empty", "-m", "x")
+    git(tmp_path / "work", "worktree", "add", "-q", ".dagent-worktrees/f")
+    for place in ("work", "work/.dagent-worktrees/f"):
+        found = project_at(tmp_path / place)
+        assert (found.root, found.common_dir) == (tmp_path / "work", tmp_path / "git folder")
+
+
+def test_odd_names(tmp_path: Path) -> None:
+    root = tmp_path / "a 'b\"\nü"
+    git(tmp_path, "init", "-q", str(root))
+    git(root, "commit", "-q", "--allow-empty", "-m", "x")
+    git(root, "worktree", "add", "-q", "-b", "other", ".dagent-worktrees/w ö\n")
+    assert project_at(root / ".dagent-worktrees" / "w ö\n").root == root
+
+
+@pytest.mark.parametrize("content", ["", "gitdir: /nowhere/at/all\n", "nonsense\n"])
+def test_a_broken_git_file_is_no_repository(tmp_path: Path, content: str) -> None:
+    (tmp_path / ".git").write_text(content)
+    with pytest.raises(NotFound, match="is not in a git repository"):
+        project_at(tmp_path)
