@@ -193,7 +193,11 @@ def _open_other(old: int, temp: Path, path: Path) -> int:
 def leftovers(folder: Path) -> list[tuple[Path, Path]]:
     """Temp files of a process that died, each with the file it was for. One may hold what was replaced."""
     found = []
-    for name in sorted(os.listdir(folder)):
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:  # not there, or not ours to look at
+        return []
+    for name in names:
         if name.startswith(".") and name.endswith(_TEMP):
             target = name[1 : -len(_TEMP)].rpartition(".")[0]
             found.append((folder / name, folder / target))
@@ -210,6 +214,11 @@ def set_aside(path: Path, kind: str) -> Path:
         except FileExistsError:
             continue
     raise AssertionError("unreachable")
+
+
+def still_open(path: Path, seen: bytes) -> Replaced:
+    """A file that was set aside, to see what is yet written to it."""
+    return Replaced(_open(path), seen)
 
 
 def save_beside(path: Path, kind: str, data: bytes) -> Path:

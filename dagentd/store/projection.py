@@ -19,8 +19,8 @@ GONE_FOR = 2.0  # seconds: a file that vanished is not made again sooner, or `gi
 
 @dataclass
 class Late:
-    """A replaced file that may still be written to: when to read it again, from when on it has settled, and until
-    when to hope for sense."""
+    """A file that lost its name and may still be written to: when to read it again, from when on it has settled,
+    and until when to hope for sense."""
 
     old: files.Replaced
     due: float
@@ -84,12 +84,24 @@ class Projection:
         done = files.publish(self.path, chunks, expect=self.digest, sync=sync or self.digest is None)
         self.digest, self.written, self.vanished = done.digest, made_from, None
         if done.replaced is not None:
-            now = clock.monotonic()
-            self.replaced.append(Late(done.replaced, now, now + settle, now + 10))
+            self._watch(done.replaced, settle)
+
+    def set_aside(self, data: bytes, settle: float) -> Path:
+        """Move unreadable bytes to a name of their own. Good ones may have come in their place in this very moment,
+        or come yet from a program that paused between truncating and writing: those count."""
+        moved = files.set_aside(self.path, "corrupt")
+        self._watch(files.still_open(moved, files.digest(data)), settle)
+        self.digest = self.written = self.suspect = None
+        return moved
+
+    def _watch(self, old: files.Replaced, settle: float) -> None:
+        now = clock.monotonic()
+        self.replaced.append(Late(old, now, now + settle, now + 10))
 
     def late_writes(self, now: float, take: Callable[[bytes], None]) -> None:
-        """Take in what was written into replaced files. Each is read at once and again when it has settled, then
-        closed; one that is being written just then gets another turn, and so does one that `take` fails on."""
+        """Take in what was written into files that lost their name. Each is read at once and again when it has
+        settled, then closed; one that is being written just then gets another turn, and so does one that `take`
+        fails on."""
         for late in [each for each in self.replaced if each.due <= now]:
             data = late.old.read()
             news = files.digest(data) != late.old.seen

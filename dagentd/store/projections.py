@@ -140,23 +140,23 @@ class Projections:
             if self._chronicle.read_only:
                 self._chronicle.note(f"corrupt-{name}", opening.unreadable(each.path, str(error)))
             elif each.stable_for(data) >= self._settle:
-                self._set_aside(each, str(error))
+                with disk.explained(each.path):
+                    self._set_aside(each, data, str(error))
             return None
         odd = name == "chat" and not all(isinstance(entry, dict) for entry in raw["messages"])
         if odd and not self._chronicle.read_only:
-            copy = files.save_beside(each.path, "corrupt", data)
+            with disk.explained(each.path):
+                copy = files.save_beside(each.path, "corrupt", data)
             told = "holds entries that are no messages; they are kept in a copy of the file"
             self._chronicle.note("odd-entries", DagentdError(told, path=copy, hint="Look at them."))
         return raw
 
-    def _set_aside(self, each: Projection, why: str) -> None:
-        """Move unreadable bytes out of the way, to be written anew. If they were replaced by good ones in this
-        very moment, those count."""
-        moved = files.set_aside(each.path, "corrupt")
+    def _set_aside(self, each: Projection, data: bytes, why: str) -> None:
+        """Move unreadable bytes out of the way, to be written anew."""
+        moved = each.set_aside(data, self._settle)
         told = f"{why}; it was set aside and made again from the journal"
         self._chronicle.note(f"corrupt-{each.name}", DagentdError(told, path=moved, hint="Look at it, then delete it."))
-        each.digest = each.written = each.suspect = None
-        self._merge_bytes(each, files.read(moved, files.CHAT_LIMIT))
+        self._take_late_of(each)
 
     def _merge_bytes(self, each: Projection, data: bytes) -> bool:
         try:
