@@ -118,8 +118,10 @@ class Journal:
         if not tail:
             return None
         saved = files.save_beside(self.path, "torn", tail)
-        disk.cut(self.fd, self.whole, self.path)
-        disk.sync(self.fd, self.path)
+        for fd in (self.fd, self.twin):
+            if fd is not None:
+                disk.cut(fd, self.whole, self.path)
+                disk.sync(fd, self.path)
         self.size = self.whole
         return saved
 

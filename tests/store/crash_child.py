@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagentd.adapters import disk
-from dagentd.model.project import Project
 from dagentd.store import projections
 from dagentd.store.index import Index
 from dagentd.store.session import Session
 from dagentd.store.store import Store
+from tests.store.place import FEATURE, NESTED, TASK, Place
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
@@ -110,10 +110,6 @@ def children() -> Iterator[Children]:
         assert process.wait(timeout=30) == 0
 
 
-def project_at(root: Path) -> Project:
-    return Project(root, root / ".git")
-
-
 # --- the child's side -------------------------------------------------------------------------------------
 
 
@@ -138,7 +134,7 @@ def _work(job: Job) -> None:
     try:
         projections._APART = 0.005
         power = Power(job.crash, job.power)
-        store = Store(project_at(Path(job.root)), Index(Path(job.root, "index.sqlite")), settle=job.settle)
+        store = Store(Place(Path(job.root)).project, Index(Path(job.root, "index.sqlite")), settle=job.settle)
         OPERATIONS[job.op](store, job, lambda what: power.acknowledge(what))
         store.close()
         say(f"steps {power.count}")
@@ -201,7 +197,6 @@ class Power:
 # --- what is done -----------------------------------------------------------------------------------------
 
 Say = Callable[[str], None]
-FEATURE, NESTED, TASK = "feat-login", "feat-nested", "task-1"
 SEEDED = ("m0", "m1", "m2")
 
 

@@ -20,49 +20,10 @@ from typing import Any
 import pytest
 
 from tests.store import reader
-from tests.store.crash_child import FEATURE, NESTED, SEEDED, TASK, Children, Job, children
-from tests.store.reader import Files
+from tests.store.crash_child import SEEDED, Children, Job, children
+from tests.store.place import DEV, PM, PM_NESTED, TASK, Place
 
 ROUNDS = 200
-PM, PM_NESTED, DEV = f"pm-feature-{FEATURE}", f"pm-feature-{NESTED}", f"dev-task-{FEATURE}-{TASK}-in_dev"
-
-
-@dataclass(frozen=True)
-class Place:
-    """A project without git's own part: the store needs its folders only."""
-
-    root: Path
-
-    @property
-    def flat(self) -> Path:
-        return self.root / ".dagent-worktrees" / FEATURE / ".dagent"
-
-    @property
-    def nested(self) -> Path:
-        return self.root / ".dagent" / "features" / NESTED
-
-    @property
-    def kept(self) -> Path:
-        return self.root / ".git" / "dagentd" / "kept"
-
-    @property
-    def pm(self) -> Files:
-        return Files(self.flat / "sessions", PM)
-
-    @property
-    def pm_nested(self) -> Files:
-        return Files(self.nested / "sessions" / PM_NESTED, PM_NESTED)
-
-    @property
-    def dev(self) -> Files:
-        return Files(self.flat / "sessions", DEV)
-
-    def make(self) -> Place:
-        (self.root / ".git").mkdir(parents=True)
-        for folder, name in ((self.flat, FEATURE), (self.nested, NESTED)):
-            folder.mkdir(parents=True)
-            (folder / "feature.json").write_text(json.dumps({"id": name, "name": "F", "theirs": [1]}))
-        return self
 
 
 @pytest.fixture(scope="module")
