@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import itertools
 import os
+import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -236,7 +237,7 @@ def save_beside(path: Path, kind: str, data: bytes) -> Path:
 
 def back_up(path: Path, keep: int) -> Path:
     """`NAME.backup` holds the original for ever; later contents go to `.backup.1`, `.2`, …, the newest
-    `keep` of which stay."""
+    `keep` of which stay, and the one made now in any case."""
     data = read(path, CHAT_LIMIT)
     first = path.with_name(f"{path.name}.backup")
     for held in [first, *_numbered_backups(path)]:
@@ -246,7 +247,7 @@ def back_up(path: Path, keep: int) -> Path:
     if os.path.lexists(first):
         target = path.with_name(f"{first.name}.{_last_number(path) + 1}")
     publish(target, [data], expect=None, sync=True)
-    for old in _numbered_backups(path)[:-keep]:
+    for old in _numbered_backups(path)[: -max(keep, 1)]:
         disk.remove(old)
     return target
 
@@ -259,10 +260,9 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _numbered_backups(path: Path) -> list[Path]:
-    prefix = f"{path.name}.backup."
-    names = [name for name in os.listdir(path.parent) if name.startswith(prefix)]
-    numbers = sorted(int(rest) for name in names if (rest := name[len(prefix) :]).isdecimal())
-    return [path.with_name(f"{prefix}{number}") for number in numbers]
+    pattern = re.compile(re.escape(f"{path.name}.backup.") + "([1-9][0-9]*)")
+    found = [match for name in os.listdir(path.parent) if (match := pattern.fullmatch(name))]
+    return [path.with_name(match[0]) for match in sorted(found, key=lambda match: int(match[1]))]
 
 
 def _last_number(path: Path) -> int:
