@@ -11,7 +11,7 @@ from dagentd.adapters import git
 from dagentd.cli import output
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option, settings_of
-from dagentd.jobs.reconcile import Report
+from dagentd.jobs.reconcile import Line, Report
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
 
@@ -67,13 +67,19 @@ def _tell_json(project: Project, report: Report) -> None:
 def _tell(project: Project, report: Report) -> None:
     output.line(str(project.root))
     columns = [Column("session", style="cyan"), Column("worktree"), Column("messages", right=True), Column("done")]
-    rows = [(line.session_id, line.worktree, line.messages, line.done or "up to date") for line in report.lines]
+    rows = [(line.session_id, line.worktree, line.messages, _state(line)) for line in report.lines]
     output.table(columns, rows, empty="No sessions yet: nothing under .dagent-worktrees/*/.dagent.")
-    tell_problems(report.problems)
+    tell_problems(report.problems, project)
 
 
-def tell_problems(problems: list[Problem]) -> None:
+def _state(line: Line) -> str:
+    return line.done or ("see below" if line.problems else "up to date")
+
+
+def tell_problems(problems: list[Problem], project: Project) -> None:
+    """Each in one sentence with its file, named from the root of the project, and what to do."""
     for problem in problems:
-        output.line(f"! {problem.path}: {problem.message}" if problem.path else f"! {problem.message}")
+        path = problem.path.removeprefix(f"{project.root}/")
+        output.line(f"! {path}: {problem.message}" if path else f"! {problem.message}")
         if problem.hint:
             output.line(f"  {problem.hint}")

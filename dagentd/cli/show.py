@@ -44,7 +44,7 @@ def _print(session: Session) -> None:
         output.line("\nLast messages")
     for message in messages:
         output.line(f"  {message.get('role')}: {_first_line(message.get('content'))}")
-    tell_problems(session.problems)
+    tell_problems(session.problems, session.project)
 
 
 def _print_checkpoint(checkpoint: dict[str, Any]) -> None:

@@ -40,7 +40,7 @@ class Store:
         self._open: dict[Path, Session] = {}
         self._held = None if read_only else lock.take(project, wait)
         if self._held and self._held.stale:
-            _log.warning("took over the lock of process %s, which ended without releasing it", self._held.stale.get("pid"))
+            _log.warning("took over the lock of process %s, which died", self._held.stale.get("pid"))
         self._projector = Projector(lambda bug: _log.error("while writing documents", exc_info=bug))
         if not read_only:
             self._sweep()

@@ -47,7 +47,7 @@ def test_once_takes_in_what_the_app_wrote(project: SampleProject, chat: Path) ->
 def test_once_reports_a_damaged_file_and_exits_1(project: SampleProject, chat: Path) -> None:
     chat.write_text('{"messages": [{"id"')
     told = dagentd("run", "--once", cwd=project.root, status=1)
-    assert f"! {chat}: is not valid JSON" in told
+    assert f"! {chat.relative_to(project.root)}: is not valid JSON" in told
     assert "dagentd run --once" in told
     assert chat.read_text() == '{"messages": [{"id"'
 
