@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from pathlib import Path
@@ -64,6 +65,13 @@ class Chronicle:
     def close(self) -> None:
         """After the last commit: a number of a closed file may be that of another file at once."""
 
+    def try_again(self) -> None:
+        """After a failure, find out whether the journal can be appended again: nobody may come to add."""
+        if self.journal.broken:
+            probe = Record("probe", clock.stamp(), {"optional": True})
+            with contextlib.suppress(DagentdError):  # it is noted
+                self.submit(lambda _: ([probe], None), alone=True)
+
         def last(_: dict[str, bytes]) -> tuple[list[Record], None]:
             self.gone = NotFound(f"session {self.folder.id} was closed", hint="Ask for it again.")
             return [], None
@@ -71,7 +79,8 @@ class Chronicle:
         if self.gone is None:
             self.submit(last, alone=True)
         with self.lock:
-            self.state.save()
+            with contextlib.suppress(DagentdError):  # the index is a cache
+                self.state.save()
             self.journal.close()
 
     # --- opening ------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import disk
+from dagentd.errors import CorruptFile
 from dagentd.store.entry import Entry
 
 _VERSION = 2
@@ -39,18 +40,30 @@ class Index:
 
     def __init__(self, path: Path | None) -> None:
         self._lock = threading.RLock()
+        self._path = path
         self._db = _connect(path)
 
     def journal(self, path: Path) -> JournalIndex:
-        with self.transaction() as db:
-            db.execute("insert or ignore into journals (path, header) values (?, '')", (str(path),))
-            row = db.execute("select key from journals where path = ?", (str(path),)).fetchone()
+        """Where the disk does not allow it, in memory."""
+        name = _text(str(path))
+        try:
+            with self.transaction() as db:
+                db.execute("insert or ignore into journals (path, header) values (?, '')", (name,))
+                row = db.execute("select key from journals where path = ?", (name,)).fetchone()
+        except sqlite3.OperationalError:
+            return Index(None).journal(path)
         return JournalIndex(self, row[0])
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._db:
-            yield self._db
+        try:
+            with self._lock, self._db:
+                yield self._db
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            hint = "Restart dagentd: it is a cache and is made again."
+            raise CorruptFile(f"the index is damaged: {error}", path=self._path, hint=hint) from error
 
     def close(self) -> None:
         with self._lock:
@@ -143,9 +156,11 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         return _opened(":memory:")
     try:
         return _opened(str(path))
+    except sqlite3.OperationalError:  # full, read-only, no such folder, or long in use by another process
+        return _opened(":memory:")
     except sqlite3.DatabaseError:
         for suffix in ("", "-wal", "-shm"):  # damaged, or of another version: it is a cache
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
                 disk.remove(path.with_name(path.name + suffix))
     try:
         return _opened(str(path))

@@ -23,8 +23,9 @@ def link_task(feature: FeatureFolder, task: str, state: str, session_id: str, se
     """task.json is made for a task that has none."""
     folder = feature.task_dir(ids.checked(task, "task id"))
     for each in (folder.parent, folder):
-        if not each.is_dir():
-            disk.make_folder(each)
+        with disk.explained(each):
+            if not each.is_dir():
+                disk.make_folder(each)
         checked_folder(feature, each)
     return edit_document(folder / "task.json", lambda raw: with_session(raw, task, state, session_id), settle)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -26,7 +27,8 @@ class Lock:
     stale: dict[str, Any] | None  # what a holder that died without releasing it left
 
     def release(self) -> None:
-        disk.cut(self.fd, 0, Path("lock"))
+        with contextlib.suppress(OSError):
+            disk.cut(self.fd, 0, Path("lock"))
         os.close(self.fd)
 
 
@@ -56,8 +58,9 @@ def _try(path: Path) -> Lock | None:
             return None
         raise NotAllowed("cannot be locked on this file system", path=path, hint="It is served read-only.") from error
     stale = _content(fd)
-    disk.cut(fd, 0, path)
-    disk.write(fd, json.dumps({"pid": os.getpid(), "at": clock.stamp()}).encode() + b"\n", path)
+    with contextlib.suppress(OSError):  # a full disk: the lock is held all the same, only nobody can say by whom
+        disk.cut(fd, 0, path)
+        disk.write(fd, json.dumps({"pid": os.getpid(), "at": clock.stamp()}).encode() + b"\n", path)
     return Lock(fd, stale)
 
 

@@ -20,10 +20,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 def write_document(path: Path, raw: dict[str, Any]) -> bool:
     """Replace a document as a whole; False if it already says the same."""
-    done = _edit(path, lambda _: raw)
-    if done and done.replaced:
-        done.replaced.close()
-    return done is not None
+    return _let_go(_edit(path, lambda _: raw))
 
 
 def edit_document(path: Path, change: Change, settle: float) -> LateEdit | None:
@@ -56,7 +53,14 @@ class LateEdit:
         except Undecodable:
             files.save_beside(self._path, "corrupt", late)
         else:
-            _edit(self._path, lambda _: self._change(theirs))
+            _let_go(_edit(self._path, lambda _: self._change(theirs)))
+
+
+def _let_go(done: files.Published | None) -> bool:
+    """Whether anything was written; what was replaced is not looked at again."""
+    if done and done.replaced:
+        done.replaced.close()
+    return done is not None
 
 
 def _edit(path: Path, change: Change) -> files.Published | None:

@@ -86,6 +86,7 @@ class Projections:
     def reconcile(self) -> None:
         """Take in what others wrote and make what is missing, without waiting for a commit. Bytes that make no
         sense yet are read again until they do, or have stayed the same for the settle time."""
+        self._chronicle.try_again()
         while not self.look() and not self._chronicle.read_only:
             time.sleep(self._settle / 4)
         for each in self._files.values():
@@ -156,7 +157,7 @@ class Projections:
         moved = each.set_aside(data, self._settle)
         told = f"{why}; it was set aside and made again from the journal"
         self._chronicle.note(f"corrupt-{each.name}", DagentdError(told, path=moved, hint="Look at it, then delete it."))
-        self._take_late_of(each)
+        self._take_late_of(each, clock.monotonic())
 
     def _merge_bytes(self, each: Projection, data: bytes) -> bool:
         try:
@@ -213,7 +214,8 @@ class Projections:
         return {"chat": state.chat_pos, "session": state.pos}.get(name, state.checkpoint_pos)
 
     def dirty(self) -> list[Projection]:
-        if self._chronicle.read_only:
+        """Nothing while the journal cannot be appended: the documents must not run ahead of it."""
+        if self._chronicle.read_only or self._chronicle.journal.broken:
             return []
         behind = [each for each in self._files.values() if each.written != self._mark(each.name) and not each.refused]
         return [each for each in behind if self._wanted(each)]
@@ -230,7 +232,7 @@ class Projections:
             if self._chronicle.gone:
                 self.close()
                 return None
-            well = self._try(now, self._take_late)
+            well = self._try(now, lambda: self._take_late(now))
             if self.dirty():
                 well = well and now >= self._next_write and self._try(now, self._write)
             if well:
@@ -259,16 +261,16 @@ class Projections:
             self._failed(now, error)
         return False
 
-    def _take_late(self) -> None:
+    def _take_late(self, now: float) -> None:
         for each in self._files.values():
-            self._take_late_of(each)
+            self._take_late_of(each, now)
 
-    def _take_late_of(self, each: Projection) -> None:
+    def _take_late_of(self, each: Projection, now: float) -> None:
         def take(data: bytes) -> None:
             if not self._merge_bytes(each, data):
                 files.save_beside(each.path, "corrupt", data)
 
-        each.late_writes(clock.monotonic(), take)
+        each.late_writes(now, take)
 
     def _failed(self, now: float, error: DagentdError) -> None:
         """The journal holds everything; the documents follow when the disk allows."""
@@ -304,7 +306,7 @@ class Projections:
         if each.name == "chat":
             self._shown.append((clock.monotonic(), pos))
             self._chronicle.state.shown = (each.digest.hex(), mark) if each.digest else None
-        self._take_late_of(each)
+        self._take_late_of(each, clock.monotonic())
 
     def _render(self, each: Projection) -> Iterator[bytes]:
         state = self._chronicle.state

@@ -106,7 +106,7 @@ class Session:
             start = state.find(before) if before is not None else None
             if before is not None and start is None:
                 raise NotFound(f"no message {before!a} in session {self.id}", hint=f"dagentd history {self.id}")
-            entries = state.index.before(start.rank if start else None, limit + 1)
+            entries = state.before(start.rank if start else None, limit + 1)
             page = [self._content(entry) for entry in entries[-limit:]] if limit else []
         return page, len(entries) > limit
 

@@ -84,6 +84,12 @@ class State:
     def _in_index(self, message_id: str) -> Entry | None:
         return self.index.find(message_id) if self.saved else None
 
+    def before(self, rank: int | None, limit: int) -> list[Entry]:
+        """The `limit` messages before a rank (None: the last ones), in order; also those that the index lacks."""
+        stored = {entry.id: entry for entry in self.index.before(rank, limit)}
+        stored |= {entry.id: entry for entry in self.fresh.values() if rank is None or entry.rank < rank}
+        return sorted(stored.values(), key=lambda entry: entry.rank)[-limit:]
+
     def ordered(self) -> list[Entry]:
         """The messages in chat, in order."""
         if self._unsorted:

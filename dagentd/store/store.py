@@ -43,7 +43,11 @@ class Store:
             _log.warning("took over the lock of process %s, which died", self._held.stale.get("pid"))
         self._projector = Projector(lambda bug: _log.error("while writing documents", exc_info=bug))
         if not read_only:
-            self._sweep()
+            try:
+                self._sweep()
+            except BaseException:
+                self.close()
+                raise
 
     # --- finding ------------------------------------------------------------------------------------------
 

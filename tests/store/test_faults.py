@@ -1,0 +1,504 @@
+"""A disk that fails under the real code: nothing is acknowledged that is not safe, and work goes on afterwards."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dagentd.adapters import clock, disk
+from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, NotAllowed
+from dagentd.store import projections
+from dagentd.store.index import Index
+from dagentd.store.own_documents import edit_document
+from dagentd.store.session import Session
+from dagentd.store.store import Store
+from tests.store import reader
+from tests.store.place import FEATURE, PM, TASK, Place, said
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+Rule = Callable[[str, Path], bool]
+
+
+class Faults:
+    """Raises at durable steps, and gives the disk an end."""
+
+    def __init__(self) -> None:
+        self.log: list[tuple[str, str]] = []
+        self.room: int | None = None  # bytes until the disk is full
+        self.at_most: int | None = None  # bytes that one call writes
+        self._rules: list[tuple[int, Rule]] = []
+
+    def fail(self, number: int, what: str, name: str = "", times: int = 1 << 30) -> None:
+        """`what` fails on files whose name has `name` in it."""
+        left = [times]
+
+        def rule(step: str, path: Path) -> bool:
+            if step != what or name not in path.name or not left[0]:
+                return False
+            left[0] -= 1
+            return True
+
+        self._rules.append((number, rule))
+
+    def mend(self) -> None:
+        self._rules, self.room, self.at_most = [], None, None
+
+    def step(self, what: str, path: str | Path) -> None:
+        self.log.append((what, Path(path).name))
+        for number, rule in self._rules:
+            if rule(what, Path(path)):
+                raise OSError(number, os.strerror(number), str(path))
+
+    def write(self, fd: int, data: ReadableBuffer) -> int:
+        view = memoryview(data)[: self.at_most]
+        if self.room is None:
+            return os.write(fd, view)
+        if not self.room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        done = os.write(fd, view[: self.room])
+        self.room -= done
+        return done
+
+
+@pytest.fixture
+def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
+    made = Faults()
+    monkeypatch.setattr(disk, "step", made.step)
+    monkeypatch.setattr(disk, "write_some", made.write)
+    monkeypatch.setattr(projections, "_APART", 0.0)
+    return made
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "p").make()
+
+
+def ids(session: Session) -> list[str]:
+    return [raw["id"] for raw in session.history(limit=1000)[0]]
+
+
+def told_of(session: Session, kind: str) -> list[str]:
+    return [problem.path for problem in session.problems if problem.id == kind and problem.hint]
+
+
+JOURNAL = f"history_{PM}"
+
+
+# --- appending --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("room", [0, 1, 30, 100])
+def test_a_disk_that_fills_up_in_the_middle_of_an_append(place: Place, faults: Faults, room: int) -> None:
+    with place.session() as session:
+        session.add(said("a"))
+        session.reconcile()
+        faults.room = room
+        for name in ("lost", "lost-too"):
+            with pytest.raises(LimitReached, match="full") as caught:
+                session.add(said(name))
+            assert caught.value.path == str(place.pm.journal) and caught.value.hint
+        assert ids(session) == ["a"] and told_of(session, "journal") == [str(place.pm.journal)]
+        assert reader.read_journal(place.pm.journal).tail == b""
+        faults.mend()
+        session.add(said("b"))
+        assert not told_of(session, "journal")
+    told = reader.agree(place.pm)
+    assert told.chat == ["a", "b"] and not told.bad_lines
+    reader.once(told, {"a", "b"})
+
+
+def test_a_group_of_which_half_fits_is_not_there(place: Place, faults: Faults) -> None:
+    with place.session() as session:
+        session.reconcile()
+        faults.room = 200
+        with pytest.raises(LimitReached):
+            session.add(said("a", "b", "c"))
+        faults.mend()
+        assert ids(session) == []
+        session.add(said("a", "b", "c"))
+    reader.once(reader.agree(place.pm), {"a", "b", "c"})
+
+
+def test_torn_bytes_that_cannot_be_cut_off_are_cut_before_the_next_append(place: Place, faults: Faults) -> None:
+    """Gluing the next record to half of this one would lose both."""
+    with place.session() as session:
+        session.add(said("a"))
+        session.reconcile()
+        faults.room = 30
+        faults.fail(errno.EIO, "truncate", JOURNAL)
+        with pytest.raises(DagentdError):
+            session.add(said("lost"))
+        assert reader.read_journal(place.pm.journal).tail != b""
+        faults.mend()
+        session.add(said("b"))
+    assert reader.agree(place.pm).chat == ["a", "b"]
+
+
+def test_torn_bytes_are_cut_by_the_next_start(place: Place, faults: Faults) -> None:
+    with place.session() as session:
+        session.add(said("a"))
+        session.reconcile()
+        faults.room = 30
+        faults.fail(errno.EIO, "truncate", JOURNAL)
+        with pytest.raises(DagentdError):
+            session.add(said("lost"))
+    faults.mend()
+    with place.session() as session:
+        assert ids(session) == ["a"] and told_of(session, "torn")
+        session.add(said("b"))
+    assert reader.agree(place.pm).chat == ["a", "b"]
+
+
+def test_a_sync_that_fails_once_is_made_good_by_writing_again(place: Place, faults: Faults) -> None:
+    """The kernel calls the pages clean after a failed sync: syncing again alone would lie."""
+    with place.session() as session:
+        session.reconcile()
+        faults.log.clear()
+        faults.fail(errno.EIO, "fdatasync", JOURNAL, times=1)
+        session.add(said("a"))
+        steps = [what for what, name in faults.log if JOURNAL in name]
+        assert steps == ["write", "fdatasync", "truncate", "write", "fdatasync"]
+    reader.once(reader.agree(place.pm), {"a"})
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EROFS, errno.EDQUOT])
+@pytest.mark.parametrize("what", ["write", "fdatasync"])
+def test_a_journal_that_cannot_be_written_acknowledges_nothing(
+    place: Place, faults: Faults, what: str, number: int
+) -> None:
+    with place.session() as session:
+        session.add(said("a"))
+        session.reconcile()
+        faults.fail(number, what, JOURNAL)
+        changes: list[Callable[[], object]] = [
+            lambda: session.add(said("b")),
+            session.clear,
+            session.archive,
+            lambda: session.update_checkpoint({"summary": {"completed": ["x"]}}),
+        ]
+        for change in changes:
+            with pytest.raises(DagentdError) as caught:
+                change()
+            assert caught.value.path == str(place.pm.journal) and caught.value.hint
+        assert ids(session) == ["a"] and session.fields["status"] == "active"
+        assert told_of(session, "journal") == [str(place.pm.journal)]
+        faults.mend()
+        session.add(said("b"))
+        assert not told_of(session, "journal") and ids(session) == ["a", "b"]
+    told = reader.agree(place.pm)
+    reader.once(told, {"a", "b"})
+    assert told.session["status"] == "active"
+
+
+def test_writes_that_are_short(place: Place, faults: Faults) -> None:
+    for size in (1, 2, 7):
+        faults.at_most = size
+        with place.session() as session:
+            session.add(said(f"a{size}", f"b{size}"))
+    reader.once(reader.agree(place.pm), {f"{name}{size}" for name in "ab" for size in (1, 2, 7)})
+
+
+def test_what_is_answered_was_synced_before(place: Place, faults: Faults) -> None:
+    with place.session() as session:
+        session.reconcile()
+        faults.log.clear()
+        session.add(said("a"))
+        steps = [what for what, name in faults.log if JOURNAL in name]
+    assert steps == ["write", "fdatasync"]
+
+
+def test_a_new_journal_is_synced_before_it_is_seen(place: Place, faults: Faults) -> None:
+    with place.session():
+        steps = list(faults.log)
+    temp = next(name for what, name in steps if what == "create" and PM in name and name.startswith("."))
+    linked = steps.index(("link", f"{JOURNAL}.jsonl"))
+    assert steps.index(("fsync", temp)) < linked
+    assert ("fsync", "sessions") in steps[linked:] and ("fsync", "kept") in steps[linked:]
+
+
+# --- the documents behind it ------------------------------------------------------------------------------
+
+
+def test_no_document_is_written_while_the_journal_cannot_be_appended(place: Place, faults: Faults) -> None:
+    with place.session() as session:
+        session.reconcile()
+        faults.fail(errno.EIO, "rename", ".json")
+        session.add(said("a"))  # acknowledged; its documents are still to be written
+        faults.fail(errno.EIO, "fdatasync", JOURNAL)
+        with pytest.raises(DagentdError):
+            session.add(said("lost"))
+        session.tend(clock.monotonic())  # a write that was under way has ended
+        faults.mend()
+        faults.fail(errno.EIO, "fdatasync", JOURNAL)
+        before = {path: path.read_bytes() for path in place.pm.projections()}
+        faults.log.clear()
+        session.tend(clock.monotonic() + 1000)
+        session.reconcile()
+        assert {path: path.read_bytes() for path in place.pm.projections()} == before
+        assert not [name for what, name in faults.log if what == "rename"]
+        faults.mend()
+        session.reconcile()  # finds out by itself that the journal works again
+        assert not told_of(session, "journal")
+        assert [raw["id"] for raw in reader.whole(place.pm.chat)["messages"]] == ["a"]
+    assert reader.agree(place.pm).chat == ["a"]
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EROFS, errno.EACCES])
+@pytest.mark.parametrize("what", ["create", "write", "rename"])
+def test_documents_that_cannot_be_written_are_a_problem_and_follow_later(
+    place: Place, faults: Faults, what: str, number: int
+) -> None:
+    with place.session() as session:
+        session.add(said("a"))
+        session.reconcile()
+        held = place.pm.chat.read_bytes()
+        faults.fail(number, what, "chat_")
+        session.add(said("b"))  # the journal works
+        session.reconcile()
+        assert told_of(session, "documents") and place.pm.chat.read_bytes() == held
+        assert ids(session) == ["a", "b"]
+        faults.mend()
+        session.reconcile()
+        assert not told_of(session, "documents")
+        assert reader.temps(place.flat) == [] or session.tend(clock.monotonic() + 1000) is None
+    assert reader.agree(place.pm).chat == ["a", "b"]
+    assert reader.temps(place.root) == []
+
+
+def test_closing_waits_for_no_better_times(place: Place, faults: Faults) -> None:
+    """The journal holds everything; the next start writes the documents."""
+    with place.session() as session:
+        session.reconcile()
+        faults.fail(errno.ENOSPC, "create", "chat_")
+        session.add(said("a"))
+    faults.mend()
+    with place.session():
+        pass
+    assert reader.agree(place.pm).chat == ["a"]
+
+
+def test_a_late_write_that_could_not_be_taken_in_is_taken_in_later(place: Place, faults: Faults) -> None:
+    with place.session(settle=0.05) as session:
+        session.add(said("a"))
+        session.reconcile()
+        chat = json.loads(place.pm.chat.read_bytes())
+        with place.pm.chat.open("r+") as app:
+            session.add(said("b"))
+            session.reconcile()  # replaces the file that the app has open
+            faults.fail(errno.EIO, "fdatasync", JOURNAL)
+            chat["messages"].append({"id": "late", "role": "user", "content": "late", "timestamp": "2026-01-01"})
+            app.truncate()
+            app.write(json.dumps(chat))
+        for _ in range(3):
+            session.tend(clock.monotonic() + 1000)
+        assert ids(session) == ["a", "b"]
+        faults.mend()
+        session.tend(clock.monotonic() + 2000)
+        assert sorted(ids(session)) == ["a", "b", "late"]
+    reader.once(reader.agree(place.pm), {"a", "b", "late"})
+
+
+def test_a_late_write_that_could_not_be_taken_in_before_the_end_is_found_at_the_next_start(
+    place: Place, faults: Faults
+) -> None:
+    with place.session(settle=0.05) as session:
+        session.add(said("a"))
+        session.reconcile()
+        chat = json.loads(place.pm.chat.read_bytes())
+        with place.pm.chat.open("r+") as app:
+            session.add(said("b"))
+            session.reconcile()
+            faults.fail(errno.EIO, "fdatasync", JOURNAL)
+            chat["messages"].append({"id": "late", "role": "user", "content": "late", "timestamp": "2026-01-01"})
+            app.truncate()
+            app.write(json.dumps(chat))
+    faults.mend()
+    with place.session() as session:
+        assert sorted(ids(session)) == ["a", "b", "late"]
+    reader.once(reader.agree(place.pm), {"a", "b", "late"})
+    assert reader.temps(place.root) == []
+
+
+def test_a_slow_writer_whose_empty_file_was_set_aside(place: Place, faults: Faults) -> None:
+    """It truncated, paused for longer than the settle time, and wrote: into a file of another name."""
+    with place.session(settle=0.02) as session:
+        session.add(said("a"))
+        session.reconcile()
+        chat = json.loads(place.pm.chat.read_bytes())
+        with place.pm.chat.open("w") as app:
+            session.reconcile()
+            assert [raw["id"] for raw in reader.whole(place.pm.chat)["messages"]] == ["a"]
+            chat["messages"].append({"id": "slow", "role": "user", "content": "slow", "timestamp": "2026-01-01"})
+            app.write(json.dumps(chat))
+        session.tend(clock.monotonic() + 1000)
+        assert ids(session) == ["a", "slow"]
+    reader.once(reader.agree(place.pm), {"a", "slow"})
+
+
+# --- making ---------------------------------------------------------------------------------------------------
+
+
+def test_making_a_session_fails_at_any_step_and_can_be_done_again(tmp_path: Path, faults: Faults) -> None:
+    """One failure, at each step in turn: an error in words or success, and the second attempt succeeds."""
+    point, finished = 0, False
+    while not finished:
+        point += 1
+        place, seen = Place(tmp_path / str(point)).make(), [0]
+
+        def count(_what: str, _path: Path, seen: list[int] = seen, point: int = point) -> bool:
+            seen[0] += 1
+            return seen[0] == point
+
+        faults._rules = [(errno.ENOSPC, count)]
+        try:
+            with place.store() as store:
+                store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").add(said("a"))
+        except DagentdError as error:
+            assert error.hint, point
+        finished = seen[0] < point
+        faults.mend()
+        with place.store() as store:
+            store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").add(said("a"))
+        reader.once(reader.agree(place.dev), {"a"})
+        task = reader.whole(place.flat / "nodes" / TASK / "task.json")
+        assert task["states"]["in_dev"]["sessionIds"] == [place.dev.sid]
+        assert reader.temps(place.root) == [], point
+    assert point > 20
+
+
+@pytest.mark.parametrize("what", ["write", "truncate"])
+def test_a_lock_that_cannot_say_whose_it_is_is_held_all_the_same(place: Place, faults: Faults, what: str) -> None:
+    """A full disk must not keep dagentd from starting: sessions can be read, and say what is wrong."""
+    faults.fail(errno.ENOSPC, what, "lock")
+    for _ in range(2):
+        with place.store(), pytest.raises(Conflict), place.store():
+            pass
+
+
+def test_a_start_that_fails_lets_go_of_the_lock(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Store, "_sweep", bug)
+    with pytest.raises(ZeroDivisionError), place.store():
+        pass
+    monkeypatch.undo()
+    with place.store():
+        pass
+
+
+# --- the index ------------------------------------------------------------------------------------------------
+
+
+def test_an_index_that_cannot_be_written_is_done_without(place: Place, tmp_path: Path) -> None:
+    """It is a cache: a full disk where it lies must not stop anybody."""
+    index = Index(tmp_path / "index.sqlite")
+    index._db.execute("pragma query_only = on")
+    store = Store(place.project, index, settle=0.002)
+    session = store.get_or_create("feature", "pm", FEATURE)
+    session.add(said("a", "b"))
+    session.clear()
+    session.add(said("c"))
+    assert ids(session) == ["a", "b", "c"]
+    store.close()
+    index.close()
+    assert reader.agree(place.pm).chat == ["c"]
+
+
+def test_an_index_that_is_damaged_while_it_is_open(place: Place, tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    with place.session() as session:
+        session.add(said(*(f"m{number}" for number in range(300))))
+    index = Index(path)
+    store = Store(place.project, index, settle=0.002)
+    assert len(ids(store.session(PM))) == 300
+    index._db.execute("pragma wal_checkpoint(truncate)")
+    size = path.stat().st_size
+    path.write_bytes(b"\xff" * size)
+    index._db.execute("pragma cache_size = 0")
+    with pytest.raises(CorruptFile, match="index is damaged") as caught:
+        store.session(PM).add(said("after"))
+    assert caught.value.path == str(path) and "Restart" in caught.value.hint
+    store.close()
+    index.close()
+    index = Index(path)
+    store = Store(place.project, index, settle=0.002)
+    store.session(PM).add(said("after"))
+    assert len(ids(store.session(PM))) == 301
+    store.close()
+    index.close()
+    reader.once(reader.agree(place.pm), {"after"})
+
+
+def test_history_is_whole_when_the_index_is_behind(place: Place, tmp_path: Path) -> None:
+    """The disk of the index fills up: what it lacks is in memory."""
+    index = Index(tmp_path / "index.sqlite")
+    store = Store(place.project, index, settle=0.002)
+    session = store.get_or_create("feature", "pm", FEATURE)
+    session.add(said("a", "b"))
+    assert ids(session) == ["a", "b"]
+    index._db.execute("pragma query_only = on")
+    session.add(said("c"))
+    session.clear()
+    session.add(said("d"))
+    assert ids(session) == ["a", "b", "c", "d"]
+    assert [raw["id"] for raw in session.history(before="d", limit=2)[0]] == ["b", "c"]
+    assert session.history(before="d", limit=2)[1] and not session.history(before="c", limit=2)[1]
+    store.close()
+    index.close()
+
+
+def test_an_index_of_another_process_is_not_thrown_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, connect = tmp_path / "index.sqlite", sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda name, **given: connect(name, **{**given, "timeout": 0.05}))
+    Index(path).close()
+    inode = path.stat().st_ino
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("pragma locking_mode = exclusive")
+    other.execute("begin exclusive")
+    mine = Index(path)
+    mine.journal(tmp_path)
+    mine.close()
+    other.close()
+    assert path.stat().st_ino == inode
+
+
+# --- links ----------------------------------------------------------------------------------------------------
+
+
+def test_a_link_that_cannot_be_written_is_an_error_and_loses_nothing(place: Place, faults: Faults) -> None:
+    feature = place.flat / "feature.json"
+    before = feature.read_bytes()
+    faults.fail(errno.EROFS, "rename", "feature.json")
+    with place.store() as store:
+        with pytest.raises(NotAllowed, match="read-only") as caught:
+            store.get_or_create("feature", "pm", FEATURE)
+        assert caught.value.path == str(feature) and feature.read_bytes() == before
+        faults.mend()
+        store.get_or_create("feature", "pm", FEATURE)
+    assert reader.whole(feature)["sessionId"] == PM
+
+
+def test_what_the_app_wrote_into_a_replaced_feature_is_not_lost_to_a_full_disk(place: Place, faults: Faults) -> None:
+    feature = place.flat / "feature.json"
+    with feature.open("r+") as app:
+        late = edit_document(feature, lambda raw: {**raw, "sessionId": PM}, settle=0)
+        assert late is not None
+        app.truncate()
+        app.write(json.dumps({"id": FEATURE, "name": "renamed by the app"}))
+    faults.fail(errno.ENOSPC, "create", "feature.json", times=1)
+    with pytest.raises(LimitReached):
+        late.tend(clock.monotonic() + 1)
+    assert late.tend(clock.monotonic() + 2) is None
+    assert reader.whole(feature) == {"id": FEATURE, "name": "renamed by the app", "sessionId": PM}
+    assert reader.temps(place.flat) == []
