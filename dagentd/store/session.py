@@ -40,7 +40,8 @@ class Session:
         self.id = folder.id
         self._on_work = on_work
         self._life = threading.RLock()
-        self._wanted = self._leaving = self._closed = False
+        self._users = 0
+        self._leaving = self._closed = False
         self._projections = Projections(folder, settle)
         first = self._projections.first_look()
         self._chronicle = open_chronicle(first)
@@ -231,18 +232,28 @@ class Session:
                     self._close()
         return due
 
-    def leave(self) -> None:
-        """Close it as soon as its documents are written, unless somebody asked for it."""
+    def enter(self) -> bool:
+        """Somebody uses it: it stays open until `leave`. False if it is closed or gone."""
         with self._life:
-            self._leaving = not self._wanted
+            if self._closed or self.gone:
+                return False
+            self._users += 1
+            self._leaving = False
+            return True
+
+    def leave(self) -> None:
+        with self._life:
+            self._users -= 1
+
+    def retire(self) -> None:
+        """Close it as soon as its documents are written, if nobody uses it then."""
+        with self._life:
+            self._leaving = not self._users
         self._on_work(self)
 
-    def usable(self, wanted: bool) -> bool:
-        """Whether it is open; `wanted` keeps it so."""
-        with self._life:
-            self._wanted |= wanted
-            self._leaving &= not wanted
-            return not self._closed and not self.gone
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
     @property
     def failing(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -23,6 +24,7 @@ from dagentd.store.projector import Projector
 from dagentd.store.session import Session
 
 _log = logging.getLogger(__name__)
+_OPEN = 32  # sessions kept open although nobody uses them
 
 
 class Store:
@@ -38,6 +40,7 @@ class Store:
         self._kept = Kept(project)
         self._mutex = threading.RLock()
         self._open: dict[Path, Session] = {}
+        self._found: dict[tuple[str, str | None], SessionFolder] = {}
         self._held = None if read_only else lock.take(project, wait)
         if self._held and self._held.stale:
             _log.warning("took over the lock of process %s, which died", self._held.stale.get("pid"))
@@ -72,17 +75,61 @@ class Store:
             raise NotFound(f"no session {session_id} in {self.project.root}", hint="dagentd sessions")
         return found[_meant(list(found), session_id, worktree)]
 
+    def has(self, session_id: str, worktree: str | None = None) -> bool:
+        try:
+            self.find(session_id, worktree)
+        except NotFound:
+            return False
+        return True
+
+    # --- opening ------------------------------------------------------------------------------------------
+
     def session(self, session_id: str, worktree: str | None = None) -> Session:
+        """A session, open as long as the store is."""
         return self.open(self.find(session_id, worktree))
 
-    def open(self, folder: SessionFolder, wanted: bool = True) -> Session:
-        """The session at a place; it stays open if it is `wanted` for more than a look."""
+    @contextlib.contextmanager
+    def using(self, session_id: str, worktree: str | None = None) -> Iterator[Session]:
+        """A session for as long as it is used. Where it was found is remembered while it is open, so that the next
+        call need not look through all worktrees."""
+        folder = self._found.get((session_id, worktree))
+        if folder is None or not self._is_open(folder):
+            folder = self.find(session_id, worktree)
+            self._found[session_id, worktree] = folder
+        with self._use(folder) as session:
+            yield session
+
+    @contextlib.contextmanager
+    def _use(self, folder: SessionFolder) -> Iterator[Session]:
+        session = self.open(folder)
+        try:
+            yield session
+        finally:
+            session.leave()
+            self._retire_some()
+
+    def open(self, folder: SessionFolder) -> Session:
         with self._mutex:
-            session = self._open.get(folder.journal)
-            if session is None or not session.usable(wanted):
+            session = self._open.pop(folder.journal, None)
+            if session is None or not session.enter():
                 session = Session(self.project, folder, self._chronicle(folder), self._settle, self._projector.soon)
-                self._open[folder.journal] = session
+                session.enter()
+            self._open[folder.journal] = session  # last: the order tells which was not used for longest
             return session
+
+    def _is_open(self, folder: SessionFolder) -> bool:
+        session = self._open.get(folder.journal)
+        return session is not None and not session.closed and not session.gone
+
+    def _retire_some(self) -> None:
+        """Keep only some open: a project has more sessions than a process may have files open."""
+        if len(self._open) <= _OPEN:
+            return
+        with self._mutex:
+            self._open = {path: session for path, session in self._open.items() if not session.closed}
+            self._found = {key: folder for key, folder in self._found.items() if folder.journal in self._open}
+            for session in list(self._open.values())[:-_OPEN]:
+                session.retire()
 
     def _chronicle(self, folder: SessionFolder) -> Callable[[FirstLook], Chronicle]:
         if self.read_only:
@@ -144,26 +191,19 @@ class Store:
 
     def reconcile(self) -> list[Session]:
         """Look at every session: each gets a journal and its documents, and what others wrote is taken in."""
-        return list(self._reconciled())
+        return list(self.in_turn())
 
     def in_turn(self) -> Iterator[Session]:
-        """Every session, reconciled, one after the other. One that nobody asked for is let go when the next is
-        asked for: a project has more sessions than a process may have files open."""
-        for session in self._reconciled():
-            yield session
-            session.leave()
-
-    def _reconciled(self) -> Iterator[Session]:
-        """One that cannot be served is a problem of its own and stops nobody."""
+        """Every session, reconciled, one after the other. One that cannot be served is a problem of its own and
+        stops nobody."""
         self.problems = {}
         for folder in self.folders():
             try:
-                session = self.open(folder, wanted=False)
-                session.reconcile()
+                with self._use(folder) as session:
+                    session.reconcile()
+                    yield session
             except DagentdError as error:
                 self.problems[str(folder.journal)] = Problem.of(f"session-{folder.id}", error, clock.stamp())
-            else:
-                yield session
 
     def _sweep(self) -> None:
         """Remove temp files of processes that died. Those of a session's documents are looked at by the session."""
