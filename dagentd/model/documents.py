@@ -131,6 +131,14 @@ def position_of(raw: dict[str, Any]) -> Position | None:
         return None
 
 
+def version_of(checkpoint: dict[str, Any] | None) -> int:
+    """A checkpoint's version, also where another program wrote it as a text; 0 if it has none."""
+    try:
+        return int((checkpoint or {}).get("version", 0))
+    except (TypeError, ValueError, OverflowError):
+        return 0
+
+
 def _in_words(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "document"

@@ -23,9 +23,8 @@ def is_safe(text: object) -> bool:
 def checked(text: str, what: str = "session id") -> str:
     """The id itself, or an error: an id is part of a file name."""
     if not is_safe(text):
-        shown = ascii(text if len(str(text)) <= 60 else f"{str(text)[:57]}...")
         raise InvalidInput(
-            f"{shown} cannot be a {what}",
+            f"{_shown(text)} cannot be a {what}",
             hint="Use 1 to 200 of A-Z a-z 0-9 . _ - starting with a letter or digit, without '..'.",
         )
     return text
@@ -44,8 +43,12 @@ def task_session(agent: str, feature: str, task: str, state: str) -> str:
 def one_of(value: str, choices: Any, name: str) -> str:
     allowed = get_args(choices)
     if value not in allowed:
-        raise InvalidInput(f"{name} is {value!a}", hint=f"Use one of: {', '.join(allowed)}.")
+        raise InvalidInput(f"{name} is {_shown(value)}", hint=f"Use one of: {', '.join(allowed)}.")
     return value
+
+
+def _shown(text: object) -> str:
+    return ascii(text if len(str(text)) <= 60 else f"{str(text)[:57]}...")
 
 
 def derived(source: str, role: Any, timestamp: Any, content: Any, ordinal: int) -> str:

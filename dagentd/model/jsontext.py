@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 
 # Made once: json.dumps makes an encoder for each call, which costs as much as encoding a short message.
@@ -12,6 +13,9 @@ _one_line = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 class Undecodable(ValueError):
     """The bytes are not one JSON document; str() says why in words for a user."""
+
+
+_DEPTH = 200  # levels of nesting: Python's json gives up at some 900 of them, at fewer the deeper it is called
 
 
 def encode(value: Any) -> bytes:
@@ -40,7 +44,7 @@ def decode(data: bytes) -> Any:
     if not data.strip(b"\0"):
         raise Undecodable("holds nothing but NUL bytes")
     try:
-        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except UnicodeDecodeError as error:
         raise Undecodable(f"is not valid UTF-8 at byte {error.start}") from None
     except RecursionError:
@@ -51,6 +55,24 @@ def decode(data: bytes) -> Any:
         raise
     except ValueError as error:
         raise Undecodable(f"is not valid JSON: {error}") from None
+    if too_deep(value):
+        raise Undecodable("is nested too deeply")
+    return value
+
+
+def too_deep(value: Any) -> bool:
+    """Whether a value could be written now and not be read again later. Level by level: following it into its
+    depth would fail itself."""
+    level = [value]
+    for _ in range(_DEPTH):
+        level = [item for held in level if isinstance(held, (dict, list, tuple)) for item in _items(held)]
+        if not level:
+            return False
+    return True
+
+
+def _items(held: Any) -> Iterable[Any]:
+    return held.values() if isinstance(held, dict) else held
 
 
 def decode_object(data: bytes) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from dagentd.model import records
+from dagentd.model.documents import version_of
 from dagentd.model.records import Record
 from dagentd.store.entry import Entry
 from dagentd.store.state import State
@@ -51,15 +51,10 @@ def _is_here(found: State, message_id: str, brought: set[str]) -> bool:
 
 def _documents(known: State, found: State, at: str) -> list[Record]:
     result: list[Record] = []
-    if known.checkpoint and _version(known.checkpoint) > _version(found.checkpoint):
+    if known.checkpoint and version_of(known.checkpoint) > version_of(found.checkpoint):
         result.append(records.checkpoint(known.checkpoint, at))
     held = found.session
     changes = {key: value for key, value in known.session.items() if held.get(key) != value or key not in held}
     if changes:
         result.append(records.session(changes, at))
     return result
-
-
-def _version(checkpoint: dict[str, Any] | None) -> int:
-    version = (checkpoint or {}).get("version")
-    return version if isinstance(version, int) else 0

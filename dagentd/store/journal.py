@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,7 +61,11 @@ class Journal:
             raise
         except OSError as error:
             raise disk.told(error, path) from error
-        return cls(path, fd, os.fstat(fd).st_size)
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) and path != Path(os.devnull):
+            os.close(fd)
+            raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
+        return cls(path, fd, status.st_size)
 
     def close(self) -> None:
         for fd in (self.fd, self.twin):
@@ -102,6 +107,8 @@ class Journal:
 
     def checksum_at(self, pos: int) -> str | None:
         """The hash of the record that ends at `pos`; None if no record ends there."""
+        if not 0 < pos <= self.size:
+            return None
         data, start = b"", pos
         while start > 0 and b"\n" not in data[:-1]:
             begin = max(0, start - (1 << 16))

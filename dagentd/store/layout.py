@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import files
+from dagentd.adapters import disk, files
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed
 from dagentd.model import ids, jsontext
 from dagentd.model.jsontext import Undecodable
@@ -23,7 +23,31 @@ def trees(project: Project) -> list[Tree]:
     """`.dagent-worktrees/*/.dagent` and the project's own `.dagent`; a link that leads out of its worktree is none."""
     holders = [project.root / WORKTREES / name for name in folder_names(project.root / WORKTREES)]
     found = [Tree(holder / ".dagent", holder) for holder in (*holders, project.root)]
-    return [tree for tree in found if tree.path.is_dir() and inside(tree.path, tree.worktree)]
+    return [tree for tree in found if os.path.isdir(tree.path) and inside(tree.path, tree.worktree)]
+
+
+def barred(project: Project) -> Iterator[DagentdError]:
+    """Folders that should hold features or sessions and in which nothing is served: links that lead out of their
+    worktree, and what we may not look into."""
+    holders = [project.root / WORKTREES / name for name in folder_names(project.root / WORKTREES)]
+    for holder in (*holders, project.root):
+        yield from _barred(holder / ".dagent", holder)
+    for tree in trees(project):
+        for feature in features(tree):
+            yield from _barred(feature.sessions_dir, tree.worktree)
+            yield from _barred(feature.path / "nodes", tree.worktree)
+
+
+def _barred(folder: Path, worktree: Path) -> Iterator[DagentdError]:
+    if not os.path.lexists(folder):
+        return
+    if not inside(folder, worktree):
+        yield NotAllowed("leads out of its worktree", path=folder, hint="Replace the link by a folder.")
+        return
+    try:
+        os.listdir(folder)
+    except OSError as error:
+        yield disk.told(error, folder)
 
 
 def inside(path: Path, folder: Path) -> bool:
@@ -33,13 +57,13 @@ def inside(path: Path, folder: Path) -> bool:
 
 def features(tree: Tree) -> list[FeatureFolder]:
     found = []
-    if any((tree.path / sign).exists() for sign in _FLAT_SIGNS):
+    if any(os.path.lexists(tree.path / sign) for sign in _FLAT_SIGNS):
         found.append(FeatureFolder(_feature_id(tree.path, tree.worktree.name), tree.path, tree, "flat"))
     nested = tree.path / "features"
     for group in (nested, nested / "backlog", nested / "archived"):
         for name in folder_names(group):
             path = group / name
-            if group is nested and name in ("backlog", "archived") and not (path / "feature.json").exists():
+            if group is nested and name in ("backlog", "archived") and not os.path.lexists(path / "feature.json"):
                 continue
             if inside(path, tree.worktree):
                 found.append(FeatureFolder(name, path, tree, "nested"))
@@ -71,7 +95,7 @@ def twins(folder: SessionFolder) -> list[SessionFolder]:
 def second_chat(folder: SessionFolder) -> Path | None:
     """A chat under its conventional name beside the one that session.json names."""
     usual = folder.conventional("chat")
-    return usual if usual != folder.document("chat") and usual.exists() else None
+    return usual if usual != folder.document("chat") and os.path.exists(usual) else None
 
 
 def _under_nodes(feature: FeatureFolder) -> Iterator[SessionFolder]:
@@ -80,9 +104,12 @@ def _under_nodes(feature: FeatureFolder) -> Iterator[SessionFolder]:
 
 
 def _in(place: Path, feature: FeatureFolder, task: str | None) -> Iterator[SessionFolder]:
-    if not place.is_dir() or not inside(place, feature.tree.worktree):
+    if not inside(place, feature.tree.worktree):
         return
-    names = sorted(os.listdir(place))
+    try:
+        names = sorted(os.listdir(place))
+    except OSError:  # not there, or `barred`
+        return
     for session_id in dict.fromkeys(match[2] for name in names if (match := _PREFIXED.fullmatch(name))):
         if ids.is_safe(session_id):
             yield with_names(SessionFolder(session_id, place, "prefixed", feature, task))
@@ -93,20 +120,24 @@ def _in(place: Path, feature: FeatureFolder, task: str | None) -> Iterator[Sessi
 
 
 def _is_session(folder: SessionFolder) -> bool:
-    return folder.conventional("session").exists() or folder.journal.exists()
+    return os.path.lexists(folder.conventional("session")) or os.path.lexists(folder.journal)
 
 
 def with_names(folder: SessionFolder) -> SessionFolder:
-    """The same, with the file names that session.json gives: only bare names of files that exist count."""
+    """The same, with the file names that session.json gives: only bare names of files that exist count, and none
+    that is another document's or the journal's."""
     try:
         given = read_object(folder.conventional("session")).get("files")
     except (FileNotFoundError, DagentdError):
         return folder
-    names = {}
+    names: dict[str, str] = {}
+    taken = {folder.journal.name, *(folder.conventional(document).name for document in DOCUMENTS)}
     for document, key in zip(DOCUMENTS, ("session", "chat", "checkpoint", "context", "agentDescription"), strict=True):
         name = given.get(key) if isinstance(given, dict) and document != "session" else None
-        if isinstance(name, str) and ids.is_safe(name) and (folder.path / name).is_file():
+        own = name == folder.conventional(document).name or name not in taken
+        if isinstance(name, str) and own and ids.is_safe(name) and os.path.isfile(folder.path / name):
             names[document] = name
+            taken.add(name)
     return SessionFolder(folder.id, folder.path, folder.style, folder.feature, folder.task_id, names)
 
 

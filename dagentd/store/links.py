@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from dagentd.adapters import disk
@@ -14,7 +15,7 @@ from dagentd.store.own_documents import LateEdit, edit_document
 def link_feature(feature: FeatureFolder, session_id: str, settle: float) -> LateEdit | None:
     """A feature without feature.json is a folder of sessions: none is made for it."""
     path = feature.path / "feature.json"
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
     return edit_document(path, lambda raw: {**raw, "sessionId": session_id}, settle)
 

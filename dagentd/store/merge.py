@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagentd.model import ids, jsontext, records, times
+from dagentd.model.documents import version_of
 from dagentd.model.records import Record
 from dagentd.store.entry import Entry, stamp_of
 from dagentd.store.outside import Doc, Outside
@@ -155,8 +156,7 @@ def _emptied(
 
 def _raised(state: State, outside: Doc | None, merged: dict[str, Any] | None) -> dict[str, Any] | None:
     version = outside.raw.get("version") if outside else None
-    known = (state.checkpoint or {}).get("version", 0)
-    return merged if isinstance(version, int) and version > known else None
+    return merged if isinstance(version, int) and version > version_of(state.checkpoint) else None
 
 
 def _newest_compacted(checkpoint: dict[str, Any] | None) -> str | None:
@@ -179,7 +179,7 @@ def _remade(state: State, outside: Outside) -> bool:
     if session and session.raw.get("createdAt") != state.session.get("createdAt"):
         return True
     version = checkpoint.raw.get("version") if checkpoint and not checkpoint.ours else None
-    return isinstance(version, int) and version < (state.checkpoint or {}).get("version", 0)
+    return isinstance(version, int) and version < version_of(state.checkpoint)
 
 
 # --- session --------------------------------------------------------------------------------------------------

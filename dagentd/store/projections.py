@@ -98,6 +98,7 @@ class Projections:
         """Take in what others wrote; False if something is being written just now."""
         with self._io:
             whole = {each.name: data for each in self._files.values() if (data := each.look()) is not None}
+            self._note_refused()
             read = {name: raw for name, data in whole.items() if (raw := self._understand(name, data)) is not None}
             changed = self._merge(read)
             for name, raw in read.items():
@@ -106,6 +107,13 @@ class Projections:
                 if not changed and (pos := self._valid(raw)) is not None and pos >= self._mark(name):
                     each.written = self._mark(name)
             return len(read) == len(whole)
+
+    def _note_refused(self) -> None:
+        for each in self._files.values():
+            if each.refused:
+                self._chronicle.note(f"refused-{each.name}", each.refused)
+            else:
+                self._chronicle.problems.pop(f"refused-{each.name}", None)
 
     def take_in_copy(self, path: Path) -> None:
         """Messages of a second chat of this session: unknown ones arrive, nothing leaves."""

@@ -10,6 +10,8 @@ from typing import Any
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, InvalidInput, LimitReached, NotFound
 from dagentd.model import conversation, jsontext, records
+from dagentd.model.documents import Checkpoint, version_of
+from dagentd.model.jsontext import Undecodable
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
 from dagentd.model.records import Record
@@ -201,8 +203,9 @@ class Session:
 
         def plan(_: dict[str, bytes]) -> tuple[list[Record], dict[str, Any]]:
             at, known = clock.stamp(), self._chronicle.state.checkpoint or {}
-            merged = {**known, **changes, "version": int(known.get("version", 0)) + 1, "updatedAt": at}
+            merged = {**known, **changes, "version": version_of(known) + 1, "updatedAt": at}
             merged.pop("dagentd", None)
+            _check_checkpoint(merged)
             return [records.checkpoint(merged, at)], merged
 
         return dict(self._submit(plan, alone=True))
@@ -285,6 +288,8 @@ def _message(raw: dict[str, Any]) -> _New:
     role, given = raw.get("role"), raw.get("id")
     if role not in ROLES:
         raise InvalidInput(f"role is {role!a}", hint=f"Use one of: {', '.join(ROLES)}.")
+    if jsontext.too_deep(raw):
+        raise InvalidInput("a message is nested too deeply", hint="Store the inner part as a text.")
     if "content" not in raw:
         raise InvalidInput("a message needs content", hint='Give "content".')
     if given is not None and (not isinstance(given, str) or not 0 < len(given) <= 200):
@@ -292,6 +297,17 @@ def _message(raw: dict[str, Any]) -> _New:
     head = {"id": given or str(uuid.uuid4()), "role": role, "content": raw["content"], "timestamp": clock.stamp()}
     rest = {key: value for key, value in raw.items() if key not in head and value is not None}
     return _New(head | rest, given is not None)
+
+
+def _check_checkpoint(raw: dict[str, Any]) -> None:
+    """One that we could not read again would be set aside as damaged at the next start."""
+    try:
+        Checkpoint.parse(raw)
+        if jsontext.too_deep(raw):
+            raise Undecodable("is nested too deeply")
+    except Undecodable as error:
+        hint = "A summary has lists: completed, inProgress, pending, blockers, decisions."
+        raise InvalidInput(f"the checkpoint {error}", hint=hint) from None
 
 
 def is_internal(raw: dict[str, Any]) -> bool:

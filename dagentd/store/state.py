@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dagentd.model import records
+from dagentd.model.documents import version_of
 from dagentd.model.records import Record
 from dagentd.store.entry import Entry, stamp_of
 from dagentd.store.index import JournalIndex
@@ -221,8 +222,7 @@ class State:
         if isinstance(doc, dict):
             known = self.checkpoint.get("compactionInfo") if self.checkpoint else doc.get("compactionInfo")
             self.compacted_outside = record.t == "checkpoint" and doc.get("compactionInfo") not in (None, known)
-            version = doc.get("version")
-            self.checkpoints.append((start, end, version if isinstance(version, int) else 0))
+            self.checkpoints.append((start, end, version_of(doc)))
             self.checkpoint = doc
 
     def _set(self, record: Record, start: int, end: int) -> None:

@@ -196,7 +196,8 @@ class Store:
     def in_turn(self) -> Iterator[Session]:
         """Every session, reconciled, one after the other. One that cannot be served is a problem of its own and
         stops nobody."""
-        self.problems = {}
+        barred = list(layout.barred(self.project))
+        self.problems = {str(error.path): Problem.of("folder", error, clock.stamp()) for error in barred}
         for folder in self.folders():
             try:
                 with self._use(folder) as session:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dagentd.model import jsontext
+from dagentd.model.documents import version_of
 from dagentd.store.outside import Doc
 from dagentd.store.state import State
 
@@ -21,9 +22,7 @@ def merge_checkpoint(state: State, doc: Doc, at: str) -> dict[str, Any] | None:
     merged["summary"] = _merge_summary(_summary(base), _summary(theirs), _summary(ours))
     if jsontext.encode(_content(merged)) == jsontext.encode(_content(ours)):
         return None
-    version = theirs.get("version")
-    known = ours.get("version", 0)
-    merged["version"] = max(version if isinstance(version, int) else 0, known + 1)
+    merged["version"] = max(version_of(theirs), version_of(ours) + 1)
     merged["updatedAt"] = at
     return {key: value for key, value in merged.items() if key != "dagentd"}
 
