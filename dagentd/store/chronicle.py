@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,12 @@ from dagentd.store.index import Index
 from dagentd.store.journal import Altered, Journal
 from dagentd.store.kept import Kept
 
+_REMOVAL = 0.5  # seconds in which a program that removes a session's folder has removed the files in it
+_TRIES = 100  # to mend a journal that another program goes on altering
+
 
 class Chronicle:
     """Whoever makes one holds the project's lock. `state` is read under `lock`, and only a commit changes it."""
-
-    read_only = False
 
     def __init__(self, folder: SessionFolder, kept: Kept, index: Index, first: FirstLook) -> None:
         self.folder = folder
@@ -54,6 +56,11 @@ class Chronicle:
             return False
         return opening.take_lines(self.state, first.chat_lines())
 
+    @property
+    def read_only(self) -> bool:
+        """An older version must not undo what a newer one did."""
+        return self.state.unknown is not None
+
     def submit(self, plan: Plan, alone: bool = False) -> Any:
         """Append what `plan` gives, and answer once it is on disk."""
         return self._queue.submit(plan, alone)
@@ -62,9 +69,6 @@ class Chronicle:
         if kind not in self.problems:
             self.problems[kind] = Problem.of(kind, error, clock.stamp())
 
-    def close(self) -> None:
-        """After the last commit: a number of a closed file may be that of another file at once."""
-
     def try_again(self) -> None:
         """After a failure, find out whether the journal can be appended again: nobody may come to add."""
         if self.journal.broken:
@@ -72,11 +76,30 @@ class Chronicle:
             with contextlib.suppress(DagentdError):  # it is noted
                 self.submit(lambda _: ([probe], None), alone=True)
 
+    def check(self) -> None:
+        """See whether the journal is still the file we know, and mend it if not: nobody may come to add."""
+
+        def look(_: dict[str, bytes]) -> tuple[list[Record], None]:
+            try:
+                self.journal.verify()
+                if self.state.pos and self.journal.checksum_at(self.state.pos) != self.state.sum:
+                    raise Altered("overwritten")
+            except Altered:
+                self._mend([])
+            return [], None
+
+        if not (self.gone or self.read_only or self.journal.broken):
+            with contextlib.suppress(NotFound):  # it is gone, which is no news to one who asks for nothing
+                self.submit(look, alone=True)
+
+    def close(self) -> None:
+        """After the last commit: a number of a closed file may be that of another file at once."""
+
         def last(_: dict[str, bytes]) -> tuple[list[Record], None]:
             self.gone = NotFound(f"session {self.folder.id} was closed", hint="Ask for it again.")
             return [], None
 
-        if self.gone is None:
+        if self.gone is None and not self.read_only:
             self.submit(last, alone=True)
         with self.lock:
             with contextlib.suppress(DagentdError):  # the index is a cache
@@ -98,6 +121,8 @@ class Chronicle:
         for offset in journal.unreadable:
             told = f"the line at byte {offset} is no record; it was skipped and is left in place"
             self.note(f"unreadable-{offset}", DagentdError(told, path=journal.path, hint="Mend or ignore it."))
+        if self.state.unknown:
+            self.note("newer", self._newer())
 
     def _recover_lost(self, documents: dict[str, dict[str, Any]]) -> None:
         if all(self.has(raw) for raw in documents.values()):
@@ -132,18 +157,20 @@ class Chronicle:
 
     def _check_version(self) -> None:
         if self.state.unknown:
-            raise Conflict(
-                f"has records of type {self.state.unknown!a}, which only a newer dagentd understands",
-                path=self.folder.journal,
-                hint="Update dagentd; until then the session is read-only.",
-            )
+            raise self._newer()
+
+    def _newer(self) -> Conflict:
+        return Conflict(
+            f"has records of type {self.state.unknown!a}, which only a newer dagentd understands",
+            path=self.folder.journal,
+            hint="Update dagentd; until then the session is read-only.",
+        )
 
     def _append(self, lines: list[opening.Lined]) -> None:
         try:
             start = self.journal.append(b"".join(data for _, data in lines))
         except Altered:
-            with self.lock, disk.explained(self.folder.journal):
-                self._mend(lines)
+            self._mend(lines)
             return
         except DagentdError as error:
             self.note("journal", error)
@@ -160,7 +187,17 @@ class Chronicle:
     # --- mending ------------------------------------------------------------------------------------------
 
     def _mend(self, lines: list[opening.Lined]) -> None:
-        """Our append is synced, but not in the file that now has the journal's name."""
+        """Our append is synced, but not in the file that now has the journal's name, or not alone. Whoever
+        altered it may go on while we mend."""
+        for _ in range(_TRIES):
+            try:
+                with self.lock, disk.explained(self.folder.journal):
+                    return self._mend_once(lines)
+            except Altered:
+                continue
+        raise Conflict("another program keeps altering this file", path=self.folder.journal, hint="Stop it.")
+
+    def _mend_once(self, lines: list[opening.Lined]) -> None:
         start = self.journal.size - sum(len(data) for _, data in lines)
         mine = os.fstat(self.journal.fd)
         try:
@@ -181,7 +218,7 @@ class Chronicle:
     def _put_back(self) -> None:
         """Only the journal's name is gone: link it again. All documents gone too: the session was deleted, or its
         worktree was, and nothing of it is made again."""
-        if not any(self.folder.document(name).exists() for name in DOCUMENTS):
+        if not self._documents_stay():
             self.gone = opening.gone(self.folder)
             raise self.gone
         held = self._kept.with_inode(self.folder.id, os.fstat(self.journal.fd))
@@ -194,6 +231,14 @@ class Chronicle:
             self._take_over(Journal.open(self.folder.journal))
         self._note_altered()
 
+    def _documents_stay(self) -> bool:
+        """Git removes the files of a folder one by one, and fails if one comes back: let it finish."""
+        for _ in range(10):
+            if not any(self.folder.document(name).exists() for name in DOCUMENTS):
+                return False
+            time.sleep(_REMOVAL / 10)
+        return True
+
     def _take_over(self, journal: Journal) -> None:
         """Go on with another file that holds the same."""
         self.journal.close()
@@ -202,39 +247,49 @@ class Chronicle:
         journals.keep(journal, self.folder.id, self._kept)
 
     def _read_on(self, lines: list[opening.Lined]) -> None:
-        """Somebody else appended. If that was half a line, ours is glued to it and goes in again."""
+        """Somebody else appended. If that was half a line, ours is glued to it and goes in again, or the next
+        one would be."""
         self.journal.size = os.fstat(self.journal.fd).st_size
-        seen: set[bytes] = set()
-        for group in self.journal.groups(self.state.pos):
-            for line in group:
-                self.state.apply(line.record, line.start, line.data)
-                seen.add(line.data)
-        again = [(record, data) for record, data in lines if data not in seen]
-        if again:
+        held = [line for group in self.journal.groups(self.state.pos) for line in group]
+        if self.journal.whole < self.journal.size:
             self.journal.append(b"\n")
-            self._apply(again, self.journal.append(b"".join(data for _, data in again)))
+        present = {line.data for line in held}
+        again = [(record, data) for record, data in lines if data not in present]
+        start = self.journal.append(b"".join(data for _, data in again))
+        for line in held:
+            self.state.apply(line.record, line.start, line.data)
+        self._apply(again, start)
 
     def _join(self, lines: list[opening.Lined], start: int, same: bool) -> None:
         """Another content is under the journal's name: a restored backup, an editor's save, a cut."""
-        old, known = self.journal, self.state
-        found = Journal.open(self.folder.journal)
-        if not same and self._continues(found, old):
-            self._take_over(found)
-            return self._apply(lines, start)
-
-        def read(entry: Entry) -> Record | None:
-            if entry.line is not None:
-                return records.message(entry.raw(), entry.line, "")
-            return None if same else old.read_record(entry.start, entry.end)
-
-        scratch = opening.read_state(found, Index(None).journal(found.path))
-        found.cut_tail()
-        missing = opening.lines(lacking(known, scratch, read, clock.stamp()))
-        found.append(b"".join(data for _, data in missing + lines))
+        old, found = self.journal, Journal.open(self.folder.journal)
+        try:
+            if not same and self._continues(found, old):
+                self._take_over(found)
+                return self._apply(lines, start)
+            self._bring_up(found, lines, None if same else old)
+        except BaseException:
+            found.close()
+            raise
         old.close()
         self._adopt(found)
         opening.fill_lines(self.state, found, None)
         return None
+
+    def _bring_up(self, found: Journal, lines: list[opening.Lined], old: Journal | None) -> None:
+        """Append what is known and what is wanted to a journal that lacks it. Messages that have left chat are
+        read from the `old` file, if that is another one."""
+
+        def read(entry: Entry) -> Record | None:
+            if entry.line is not None:
+                return records.message(entry.raw(), entry.line, "")
+            return old.read_record(entry.start, entry.end) if old else None
+
+        found.drop_end(b"".join(data for _, data in lines))
+        scratch = opening.read_state(found, Index(None).journal(found.path))
+        found.cut_tail()
+        missing = opening.lines(lacking(self.state, scratch, read, clock.stamp()))
+        found.append(b"".join(data for _, data in missing + lines))
 
     @staticmethod
     def _continues(found: Journal, old: Journal) -> bool:
@@ -249,7 +304,9 @@ class Chronicle:
 class Glance(Chronicle):
     """The same for one who may not write: what is on disk is read and merged in memory only."""
 
-    read_only = True
+    @property
+    def read_only(self) -> bool:
+        return True
 
     def _open(self, first: FirstLook) -> None:
         path = self.folder.journal

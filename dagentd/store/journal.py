@@ -132,6 +132,13 @@ class Journal:
         self.size = self.whole
         return saved
 
+    def drop_end(self, data: bytes) -> None:
+        """Take away what was just appended, if the file ends with it: it is to stand behind something else."""
+        start = self.size - len(data)
+        if data and start >= 0 and os.pread(self.fd, len(data), start) == data:
+            disk.cut(self.fd, start, self.path)
+            self.size = start
+
     def append(self, data: bytes) -> int:
         """Write and sync; the offset where it begins. Raises `Altered` if it went to a file that is no longer
         the journal: it is then not acknowledged before the journal is mended."""

@@ -33,9 +33,10 @@ def merge(state: State, outside: Outside, at: str, settled: Callable[[Entry], bo
     been in chat on disk for over a second."""
     found = _identify(state, outside.chat) if outside.chat else []
     anew = bool(outside.chat and not outside.chat.ours and not any(one.entry and one.entry.here for one in found))
-    remade = anew and _remade(state, outside)
+    remade = outside.remade or (anew and _remade(state, outside))
     result = _arrivals(found, at) + _edits(found, outside.chat, at) + _returns(found, outside.chat, at)
-    doc = merge_checkpoint(state, outside.checkpoint, at) if outside.checkpoint and not remade else None
+    ignored = remade and outside.checkpoint and not outside.checkpoint.ours
+    doc = merge_checkpoint(state, outside.checkpoint, at) if outside.checkpoint and not ignored else None
     if anew and not remade:
         gone = _emptied(state, _raised(state, outside.checkpoint, doc), settled, at)
         doc = None if gone and "checkpoint" in gone[0].body else doc
@@ -55,7 +56,7 @@ def merge(state: State, outside: Outside, at: str, settled: Callable[[Entry], bo
 def _identify(state: State, doc: Doc) -> list[Found]:
     found: dict[str, Found] = {}
     for raw in with_ids(doc.raw["messages"], doc.source):
-        one = _identity(state, raw)
+        one = _identity(state, raw, found)
         found.setdefault(one.id, one)
     return list(found.values())
 
@@ -79,15 +80,35 @@ def with_ids(entries: list[Any], source: str) -> list[dict[str, Any]]:
     return result
 
 
-def _identity(state: State, raw: dict[str, Any]) -> Found:
-    """Same id, role and content: the same message. Same id and time: an edit. Else another message."""
+def _identity(state: State, raw: dict[str, Any], before: dict[str, Found]) -> Found:
+    """Same id, role and content: the same message. Same id and time: an edit, unless the same file has both.
+    Else another message."""
     line = jsontext.encode(raw)
-    entry = state.find(raw["id"])
-    if entry is None or entry.core == records.core(raw) or entry.stamp == stamp_of(raw) or _known(entry, line):
+    entry, other = state.find(raw["id"]), before.get(raw["id"])
+    if other is not None:
+        same = records.core(other.raw) == records.core(raw)
+    else:
+        same = entry is None or entry.stamp == stamp_of(raw) or entry.core == records.core(raw) or _known(entry, line)
+    if same:
         return Found(raw["id"], raw, line, entry)
-    other = ids.clashing(raw["id"], jsontext.encode([raw.get("role"), raw.get("timestamp"), raw.get("content")]))
-    raw = raw | {"id": other}
-    return Found(other, raw, jsontext.encode(raw), state.find(other))
+    raw = _renamed(raw)
+    return Found(raw["id"], raw, jsontext.encode(raw), state.find(raw["id"]))
+
+
+def told_apart(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each under an id of its own, where there is no journal yet to say which of several had it first."""
+    result: dict[str, dict[str, Any]] = {}
+    for raw in entries:
+        other = result.get(raw["id"])
+        if other is not None and records.core(other) != records.core(raw):
+            raw = _renamed(raw)
+        result.setdefault(raw["id"], raw)
+    return list(result.values())
+
+
+def _renamed(raw: dict[str, Any]) -> dict[str, Any]:
+    content = jsontext.encode([raw.get("role"), raw.get("timestamp"), raw.get("content")])
+    return raw | {"id": ids.clashing(raw["id"], content)}
 
 
 def _known(entry: Entry, line: bytes) -> bool:
@@ -187,7 +208,8 @@ def _remade(state: State, outside: Outside) -> bool:
 
 def _session_changes(state: State, doc: Doc, at: str) -> list[Record]:
     known = state.session
-    fields = [key for key in doc.raw if key not in (*DERIVED, "id", "createdAt")]
+    fixed = [key for key in ("id", "createdAt") if key in known]
+    fields = [key for key in doc.raw if key not in (*DERIVED, *fixed)]
     changes = {key: doc.raw[key] for key in fields if key not in known or _counts(state, doc, key)}
     return [records.session(changes, at)] if changes else []
 

@@ -18,7 +18,7 @@ from dagentd.store.heal import lacking
 from dagentd.store.index import Index, JournalIndex
 from dagentd.store.journal import Journal
 from dagentd.store.kept import Kept
-from dagentd.store.merge import DERIVED, with_ids
+from dagentd.store.merge import DERIVED, told_apart, with_ids
 from dagentd.store.state import State
 
 Lined = tuple[Record, bytes]  # a record and its line
@@ -77,7 +77,7 @@ def first_records(folder: SessionFolder, documents: dict[str, dict[str, Any]], a
         doc = {key: value for key, value in documents["checkpoint"].items() if key != "dagentd"}
         result.append(records.checkpoint(doc, at))
     source = folder.within_feature(folder.document("chat"))
-    for raw in with_ids(documents.get("chat", {}).get("messages", []), source):
+    for raw in told_apart(with_ids(documents.get("chat", {}).get("messages", []), source)):
         result.append(records.message(raw, jsontext.encode(raw), at))
     return result
 

@@ -24,3 +24,4 @@ class Outside:
     chat: Doc | None = None
     checkpoint: Doc | None = None
     session: Doc | None = None
+    remade: bool = False  # the app took the session for missing and has just made documents of it anew

@@ -28,6 +28,7 @@ from dagentd.store.summaries import base_checkpoint
 
 _APART = 0.1  # seconds between two writes of one session's documents
 _LONG = 0.05  # a write that takes longer is of a very long chat
+_ANEW = 2.0  # seconds in which the app makes all documents of a session
 _SHOWN = 1.0  # seconds on disk after which a message can have been cleared by a reader of the file
 
 
@@ -41,6 +42,7 @@ class Projections:
         self._next_write = 0.0
         self._failures = 0
         self._news = 0
+        self._anew_until = float("-inf")
         self._shown: deque[tuple[float, int]] = deque(maxlen=64)
 
     # --- opening ------------------------------------------------------------------------------------------
@@ -180,10 +182,20 @@ class Projections:
         if not read:
             return False
         docs = {name: self._doc(name, raw) for name, raw in read.items() if name != "memory"}
-        changed = self._merge_docs(Outside(**docs)) if docs else False
+        changed = self._merge_docs(Outside(**docs, remade=self._remade(docs.get("session")))) if docs else False
         if "memory" in read:
             changed |= self._merge_docs(Outside(checkpoint=self._memory(read["memory"])))
         return changed
+
+    def _remade(self, session: Doc | None) -> bool:
+        """The app makes the documents of a session one after the other, the session first, and we may look
+        between: what one says holds for the others."""
+        now = clock.monotonic()
+        with self._chronicle.lock:
+            created = self._chronicle.state.session.get("createdAt")
+        if session and not session.ours and session.raw.get("createdAt") != created:
+            self._anew_until = now + _ANEW
+        return now < self._anew_until
 
     def _memory(self, raw: dict[str, Any]) -> Doc:
         """A memory as the checkpoint that its writer would have written."""
@@ -194,6 +206,8 @@ class Projections:
 
     def _merge_docs(self, outside: Outside) -> bool:
         chronicle = self._chronicle
+        if chronicle.state.unknown:
+            return False
 
         def plan(_: dict[str, bytes]) -> tuple[list[Record], int]:
             found = merge(chronicle.state, outside, clock.stamp(), self._settled)

@@ -223,6 +223,7 @@ class Session:
 
     def reconcile(self) -> None:
         """Look at the files: take in what others wrote, make what is missing."""
+        self._chronicle.check()
         self._projections.reconcile()
         self._join_others()
         self._on_work(self)

@@ -1,0 +1,258 @@
+"""Kept journals: a session outlives its worktree, and a journal its deletion."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dagentd.adapters import git
+from dagentd.errors import DagentdError, NotFound
+from dagentd.store import projections
+from dagentd.store.index import Index
+from dagentd.store.store import Store
+from tests.conftest import SampleProject
+from tests.conftest import git as run_git
+from tests.store.served import Served
+
+SHM = Path("/dev/shm")
+Wait = Callable[[float], None]
+
+
+def test_a_new_journal_is_kept_from_its_first_moment(served: Served) -> None:
+    (kept,) = served.kept
+    assert kept.name == f"{served.session.id}.1.jsonl" and os.path.samefile(kept, served.journal)
+    assert kept.stat().st_mode & 0o777 == 0o600 and kept.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_another_file_takes_the_next_number_and_none_is_replaced(served: Served) -> None:
+    served.add("a")
+    first = served.kept[0].read_bytes()
+    served.close()
+    copy = served.journal.with_suffix(".copy")
+    shutil.copy(served.journal, copy)
+    copy.replace(served.journal)
+    served.open()
+    served.add("b")
+    old, new = served.kept
+    assert old.read_bytes() == first and os.path.samefile(new, served.journal)
+    served.again()
+    assert len(served.kept) == 2
+
+
+@pytest.fixture
+def documents_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once written, the documents are not written again: a temp file of theirs that appears while git empties the
+    folder makes git fail, rarely, and that is not what is asked here."""
+    monkeypatch.setattr(projections, "_APART", 1e9)
+
+
+@pytest.mark.usefixtures("documents_wait")
+def test_appends_that_were_answered_outlive_the_worktree(project: SampleProject, wait: Wait) -> None:
+    """`git worktree remove --force` while several threads append: putting the journal back made git fail."""
+    for turn in range(6):
+        worktree = project.root / ".dagent-worktrees" / f"turn-{turn}"
+        run_git(project.root, "worktree", "add", "-q", "--detach", str(worktree))
+        (worktree / ".dagent" / "sessions").mkdir(parents=True)
+        served = Served(worktree, worktree.name, None)
+        callers = Callers(served, 3)
+        callers.wait_for(20 + 10 * turn)
+        removed = subprocess.run(
+            ["git", "worktree", "remove", "--force", str(worktree)], cwd=project.root, capture_output=True, text=True
+        )
+        errors = callers.end(removed.returncode == 0)
+        assert removed.returncode == 0, removed.stderr
+        wait(2e9)
+        served.close()
+        assert not worktree.exists()
+        assert len(errors) == 3 and all(isinstance(error, NotFound) for error in errors), errors
+        assert all("dagentd sessions --gone" in error.hint for error in errors)
+        (kept,) = served.kept
+        written = served.written(kept)
+        assert len(written) == len(set(written)) and set(callers.answered) <= set(written)
+
+
+class Callers:
+    """Threads that add messages until they are refused."""
+
+    def __init__(self, served: Served, number: int) -> None:
+        self.answered: list[str] = []
+        self._served, self._errors, self._stop = served, list[DagentdError](), threading.Event()
+        self._threads = [threading.Thread(target=self._add) for _ in range(number)]
+        for thread in self._threads:
+            thread.start()
+
+    def _add(self) -> None:
+        try:
+            while not self._stop.is_set():
+                (one,) = self._served.session.add([{"role": "user", "content": "x" * 200}])
+                self.answered.append(one["id"])
+        except DagentdError as error:
+            self._errors.append(error)
+
+    def wait_for(self, number: int) -> None:
+        while len(self.answered) < number and any(thread.is_alive() for thread in self._threads):
+            threading.Event().wait(0.001)
+
+    def end(self, by_themselves: bool) -> list[DagentdError]:
+        if not by_themselves:
+            self._stop.set()
+        for thread in self._threads:
+            thread.join(30)
+        return self._errors
+
+
+def test_after_its_worktree_is_gone_a_session_is_not_found(served: Served) -> None:
+    served.add("a")
+    run_git(served.project.root, "worktree", "remove", "--force", str(served.worktree))
+    with pytest.raises(NotFound, match="no longer on disk"):
+        served.session.add([{"role": "user", "content": "x"}])
+    with pytest.raises(NotFound, match="no session"):
+        served.store.session(served.session.id)
+    served.session.reconcile()
+    served.store.reconcile()
+    served.close()
+    assert not served.worktree.exists() and served.written(served.kept[0])[0] == "a"
+
+
+@pytest.mark.usefixtures("documents_wait")
+def test_the_folder_does_not_come_back_though_nothing_is_appended(served: Served, wait: Wait) -> None:
+    served.flush()
+    served.session.add([{"role": "user", "content": "x"}])  # the documents are behind
+    shutil.rmtree(served.worktree)
+    served.session.reconcile()
+    wait(2e9)
+    served.close()
+    assert not served.worktree.exists()
+
+
+def test_a_worktree_that_comes_back_is_served_again(project: SampleProject, served: Served) -> None:
+    served.add("a")
+    run_git(project.root, "worktree", "remove", "--force", str(served.worktree))
+    with pytest.raises(NotFound):
+        served.session.add([{"role": "user", "content": "x"}])
+    run_git(project.root, "worktree", "add", "-q", str(served.worktree), f"feature/{project.feature}")
+    (served.worktree / ".dagent").mkdir()
+    (served.worktree / ".dagent" / "feature.json").write_text(json.dumps({"id": project.feature}))
+    session = served.store.get_or_create("feature", "pm", project.feature)
+    session.add([{"id": "new", "role": "user", "content": "x"}])
+    session.reconcile()
+    assert served.shown() == ["new"] and len(served.kept) == 2
+    assert served.written(served.kept[0])[0] == "a"
+
+
+# --- copies of a project ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["-r", "-a"])
+def test_both_copies_of_a_project_work(repo: Path, tmp_path: Path, how: str) -> None:
+    (repo / ".dagent").mkdir()
+    (repo / ".dagent" / "feature.json").write_text('{"id": "f1"}')
+    served = Served(repo, "f1", tmp_path / "index.sqlite")
+    served.add("a", "b")
+    served.close()
+    copied = tmp_path / "copy"
+    subprocess.run(["cp", how, str(repo), str(copied)], check=True)
+    copy = Served(copied, "f1", tmp_path / "index.sqlite")  # one daemon, one index
+    copy.add("in-copy")
+    served.open()
+    served.add("in-first")
+    assert served.shown() == ["a", "b", "in-first"] and copy.shown() == ["a", "b", "in-copy"]
+    for each in (served, copy):
+        live = each.journal.read_bytes()
+        for kept in each.kept:  # none counts as gone: linked, or a prefix of the live one
+            assert kept.stat().st_nlink > 1 or live.startswith(kept.read_bytes())
+        assert not each.problems()
+        each.again()
+        assert len(each.written()) == 3
+    copy.close()
+    served.close()
+
+
+def test_a_copied_worktree_is_another_place_of_the_same_session(served: Served, project: SampleProject) -> None:
+    served.add("a")
+    served.close()
+    other = project.root / ".dagent-worktrees" / "copy"
+    shutil.copytree(served.worktree / ".dagent", other / ".dagent")
+    served.open()
+    copy = served.store.session(served.session.id, worktree="copy")
+    copy.add([{"id": "c", "role": "user", "content": "x"}])
+    served.add("b")
+    assert served.known() == ["a", "b"] and [one["id"] for one in copy.chat()] == ["a", "c"]
+    assert len(served.kept) == 2
+
+
+# --- two files, where a link cannot be ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Path:
+    """A repository whose git folder is on another file system than its files."""
+    if not SHM.is_dir() or SHM.stat().st_dev == tmp_path.stat().st_dev or not os.access(SHM, os.W_OK):
+        pytest.skip("no second file system that can be written to")
+    return tmp_path / "repo"
+
+
+def test_where_the_git_folder_is_on_another_file_system_each_append_goes_to_both(
+    apart: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    far = SHM / f"dagentd-test-{os.getpid()}.git"
+    request.addfinalizer(lambda: shutil.rmtree(far, ignore_errors=True))
+    run_git(tmp_path, "init", "-q", "--separate-git-dir", str(far), str(apart))
+    (apart / ".dagent").mkdir()
+    (apart / ".dagent" / "feature.json").write_text('{"id": "f1"}')
+    served = Served(apart, "f1", tmp_path / "index.sqlite")
+    assert served.project.root == apart and served.project.common_dir == far
+    served.add("a")
+    (kept,) = served.kept
+    assert not os.path.samefile(kept, served.journal) and kept.read_bytes() == served.journal.read_bytes()
+    assert "kept-by-copy" in served.problems()
+    served.again()
+    served.add("b")
+    assert [kept] == served.kept and kept.read_bytes() == served.journal.read_bytes()
+    served.close()
+    shutil.rmtree(apart / ".dagent")
+    assert served.written(kept) == ["a", "b"]
+
+
+def test_a_second_file_that_fell_behind_is_brought_up(
+    apart: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    far = SHM / f"dagentd-test-{os.getpid()}.git"
+    request.addfinalizer(lambda: shutil.rmtree(far, ignore_errors=True))
+    run_git(tmp_path, "init", "-q", "--separate-git-dir", str(far), str(apart))
+    (apart / ".dagent").mkdir()
+    (apart / ".dagent" / "feature.json").write_text('{"id": "f1"}')
+    served = Served(apart, "f1", tmp_path / "index.sqlite")
+    served.add("a")
+    served.close()
+    whole = served.kept[0].read_bytes()
+    served.kept[0].write_bytes(whole[: len(whole) // 2])
+    served.open()
+    served.add("b")
+    assert [each.read_bytes() for each in served.kept] == [served.journal.read_bytes()]
+    served.close()
+
+
+def test_the_main_checkout_is_found_from_a_worktree_of_a_repository_with_a_separate_git_folder(tmp_path: Path) -> None:
+    root, far = tmp_path / "repo", tmp_path / "far.git"
+    run_git(tmp_path, "init", "-q", "--separate-git-dir", str(far), str(root))
+    run_git(root, "commit", "-q", "--allow-empty", "-m", "Start")
+    run_git(root, "worktree", "add", "-q", "--detach", ".dagent-worktrees/f1")
+    for path in (root, root / ".dagent-worktrees" / "f1"):
+        project = git.project_at(path)
+        assert (project.root, project.common_dir) == (root, far)
+
+
+def test_a_store_of_nothing(repo: Path) -> None:
+    store = Store(git.project_at(repo), Index(None))
+    assert store.folders() == [] and store.reconcile() == []
+    with pytest.raises(NotFound):
+        store.get_or_create("feature", "pm", "f1")
+    store.close()

@@ -1,0 +1,457 @@
+"""What other writers do to a session's documents: added, removed, cleared, compacted, made anew, restored."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.store.app import LISTS, App, said
+from tests.store.served import Served
+
+Wait = Callable[[float], None]
+
+
+# --- with a position: three ways ----------------------------------------------------------------------------------
+
+
+def test_what_the_app_pushes_arrives_once(served: Served) -> None:
+    served.add("a")
+    served.app.push(said("theirs"))
+    served.flush()
+    served.flush()
+    assert served.shown() == ["a", "theirs"] and served.written() == ["a", "theirs"]
+    assert "dagentd" in served.app.read()
+
+
+def test_what_the_app_takes_away_with_a_position_leaves(served: Served) -> None:
+    served.add("a", "b", "c")
+    raw = served.app.read()
+    raw["messages"] = [message for message in raw["messages"] if message["id"] != "b"]
+    served.app.write(raw)
+    served.flush()
+    assert served.shown() == ["a", "c"] and served.all() == ["a", "b", "c"]
+    assert [(record["ids"], record["why"]) for record in served.records("left")] == [(["b"], "external")]
+
+
+def test_what_arrived_after_the_position_stays_though_the_copy_lacks_it(served: Served) -> None:
+    served.add("a")
+    old = served.app.read()
+    served.add("b")
+    old["messages"].append(said("theirs"))
+    served.app.write(old)
+    served.flush()
+    assert sorted(served.shown()) == ["a", "b", "theirs"] and not served.records("left")
+
+
+def test_a_stale_copy_with_a_position_does_not_bring_back_what_left(served: Served) -> None:
+    served.add("a", "b")
+    old = served.app.read()
+    served.session.clear()
+    served.add("c")
+    old["messages"].append(said("theirs"))
+    served.app.write(old)
+    served.flush()
+    assert sorted(served.shown()) == ["c", "theirs"] and not served.records("back")
+
+
+def test_a_writer_who_knew_that_a_message_left_can_put_it_back(served: Served) -> None:
+    served.add("a", "b")
+    held = served.app.read()["messages"][0]
+    served.session.clear()
+    served.add("c")
+    raw = served.app.read()
+    raw["messages"].insert(0, held)
+    served.app.write(raw)
+    served.flush()
+    assert served.shown() == ["a", "c"] and [record["ids"] for record in served.records("back")] == [["a"]]
+    served.again()
+    assert served.shown() == ["a", "c"]
+
+
+def test_a_message_inserted_between_others_stays_where_it_was_put(served: Served) -> None:
+    served.add("a", "b")
+    raw = served.app.read()
+    raw["messages"][1:1] = [said("between-1"), said("between-2")]
+    raw["messages"].insert(0, said("first"))
+    served.app.write(raw)
+    served.flush()
+    order = ["first", "a", "between-1", "between-2", "b"]
+    assert served.shown() == order
+    served.again()
+    assert served.shown() == order and served.all() == order
+
+
+def test_a_position_with_another_sum_is_no_base(served: Served) -> None:
+    """The number is an offset of this journal by chance only: nothing may leave because of it."""
+    served.add("a", "b")
+    raw = served.app.read()
+    raw["dagentd"]["sum"] = "0" * 16
+    raw["messages"] = [said("theirs")]
+    served.app.write(raw)
+    served.flush()
+    assert sorted(served.shown()) == ["a", "b", "theirs"] and not served.records("left")
+
+
+# --- without a position -------------------------------------------------------------------------------------------
+
+
+def test_a_stale_copy_without_a_position_only_adds(served: Served, wait: Wait) -> None:
+    served.add("a", "b", "c")
+    first = served.app.read()["messages"][0]
+    served.session.clear()
+    served.add("d", "e")
+    wait(5)
+    last = served.app.read()["messages"][0]
+    served.app.write(App.chat_of([first, last, said("theirs")]))
+    served.flush()
+    assert sorted(served.shown()) == ["d", "e", "theirs"] and not served.records("back")
+    assert [record["why"] for record in served.records("left")] == ["cleared"]
+
+
+def test_the_apps_clear_takes_what_had_been_on_disk_for_over_a_second(served: Served, wait: Wait) -> None:
+    served.add("a", "b")
+    wait(5)
+    served.add("just-now")
+    served.app.clear()
+    served.flush()
+    assert served.shown() == ["just-now"] and served.all() == ["a", "b", "just-now"]
+    assert [(record["ids"], record["why"]) for record in served.records("left")] == [(["a", "b"], "cleared")]
+    assert "dagentd" in served.app.read()
+
+
+def test_a_clear_of_what_was_there_before_a_restart(served: Served) -> None:
+    served.add("a", "b")
+    served.close()
+    served.app.clear()
+    served.open()
+    served.flush()
+    assert served.shown() == [] and served.all() == ["a", "b"]
+
+
+def test_a_clear_that_already_holds_a_new_message(served: Served, wait: Wait) -> None:
+    served.add("a", "b")
+    wait(5)
+    served.app.write(App.chat_of([said("new")]))
+    served.flush()
+    assert served.shown() == ["new"] and served.all() == ["a", "b", "new"]
+
+
+def test_a_clear_resets_the_counts_and_keeps_the_checkpoint(served: Served, wait: Wait) -> None:
+    served.add("a", "b")
+    served.session.update_checkpoint({"summary": {name: ["kept"] for name in LISTS}})
+    served.flush()
+    wait(5)
+    served.app.clear()
+    served.flush()
+    assert served.app.read()["totalMessages"] == 0 and served.app.read("session")["stats"]["totalMessages"] == 0
+    assert served.app.read("checkpoint")["summary"]["decisions"] == ["kept"]
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"   \n", b"\0" * 80, b'{"messages": [{"id": "a"', b"[]", b"{}"])
+def test_a_missing_empty_or_unreadable_chat_is_never_a_clear(served: Served, wait: Wait, damage: bytes | None) -> None:
+    served.add("a", "b")
+    wait(5)
+    path = served.app.paths["chat"]
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_bytes(damage)
+    served.flush()
+    assert served.shown() == ["a", "b"] and served.known() == ["a", "b"] and not served.records("left")
+    aside = [each.read_bytes() for each in path.parent.glob("chat*.corrupt.*")]
+    assert aside == ([damage] if damage else []) or damage == b""
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"\0" * 80, b'{"messages": [{"id": "a"'])
+def test_nor_is_one_that_was_damaged_while_the_daemon_was_down(served: Served, damage: bytes | None) -> None:
+    served.add("a", "b")
+    served.close()
+    if damage is None:
+        served.app.paths["chat"].unlink()
+    else:
+        served.app.paths["chat"].write_bytes(damage)
+    served.open()
+    served.flush()
+    assert served.shown() == ["a", "b"] and not served.records("left")
+
+
+# --- the app's own compaction -------------------------------------------------------------------------------------
+
+
+def _compacted(served: Served) -> dict[str, Any]:
+    """A checkpoint of the app's for the messages a and b of three, which have times of their own."""
+    served.app.push(said("a", timestamp="2026-01-01T00:00:00.000Z"), said("b", timestamp="2026-01-02T00:00:00.000Z"))
+    served.flush()
+    served.add("later")  # while the app's model was at work
+    return served.app.new_checkpoint(2, "2026-01-02T00:00:00.000Z", completed=["did a and b"])
+
+
+def test_the_apps_compaction_seen_at_once_is_one_record(served: Served, wait: Wait) -> None:
+    checkpoint = _compacted(served)
+    wait(5)
+    served.app.write(checkpoint, "checkpoint")
+    served.app.clear()
+    served.flush()
+    assert served.shown() == ["later"]
+    (left,) = served.records("left")
+    assert left["ids"] == ["a", "b"] and left["why"] == "compacted"
+    assert left["checkpoint"]["summary"]["completed"] == ["did a and b"]
+    assert served.app.read("checkpoint")["version"] >= 2
+
+
+def test_the_apps_compaction_seen_in_two_steps(served: Served, wait: Wait) -> None:
+    checkpoint = _compacted(served)
+    wait(5)
+    served.app.write(checkpoint, "checkpoint")
+    served.flush()
+    assert served.shown() == ["a", "b", "later"]
+    served.app.clear()
+    served.flush()
+    assert served.shown() == ["later"] and served.records("left")[0]["ids"] == ["a", "b"]
+    assert served.app.read("checkpoint")["summary"]["completed"] == ["did a and b"]
+
+
+def test_the_apps_compaction_seen_in_two_steps_with_a_restart_between(served: Served, wait: Wait) -> None:
+    checkpoint = _compacted(served)
+    wait(5)
+    served.app.write(checkpoint, "checkpoint")
+    served.again()
+    served.app.clear()
+    served.again()
+    assert served.shown() == ["later"]
+
+
+def test_a_clear_after_the_apps_compaction_is_a_clear(served: Served, wait: Wait) -> None:
+    checkpoint = _compacted(served)
+    wait(5)
+    served.app.write(checkpoint, "checkpoint")
+    served.app.clear()
+    served.flush()
+    wait(5)
+    served.app.clear()
+    served.flush()
+    assert served.shown() == [] and [record["why"] for record in served.records("left")] == ["compacted", "cleared"]
+
+
+# --- made anew ----------------------------------------------------------------------------------------------------
+
+
+def _worth_keeping(served: Served, wait: Wait) -> None:
+    served.add("a", "b")
+    served.session.update_checkpoint({"summary": {name: [f"our {name}"] for name in LISTS}})
+    served.flush()
+    wait(5)
+
+
+def _nothing_was_lost(served: Served, created: str) -> None:
+    assert served.shown() == ["a", "b"] and not served.records("left")
+    checkpoint, session = served.app.read("checkpoint"), served.app.read("session")
+    assert checkpoint["summary"] == {name: [f"our {name}"] for name in LISTS} and checkpoint["version"] == 2
+    assert session["createdAt"] == created and session["stats"]["totalMessages"] == 2
+
+
+def test_a_session_that_the_app_made_anew_loses_nothing(served: Served, wait: Wait) -> None:
+    _worth_keeping(served, wait)
+    created = served.app.read("session")["createdAt"]
+    served.app.recreate()
+    served.flush()
+    _nothing_was_lost(served, created)
+
+
+def test_nor_while_the_daemon_was_down(served: Served, wait: Wait) -> None:
+    _worth_keeping(served, wait)
+    created = served.app.read("session")["createdAt"]
+    served.close()
+    served.app.recreate()
+    served.open()
+    served.flush()
+    _nothing_was_lost(served, created)
+
+
+def test_a_changed_creation_time_alone_says_so(served: Served, wait: Wait) -> None:
+    _worth_keeping(served, wait)
+    created = served.app.read("session")["createdAt"]
+    held = served.app.read("checkpoint")
+    served.app.recreate()
+    served.app.write(held, "checkpoint")
+    served.flush()
+    _nothing_was_lost(served, created)
+
+
+def test_a_fallen_checkpoint_version_alone_says_so(served: Served, wait: Wait) -> None:
+    _worth_keeping(served, wait)
+    held = served.app.read("session")
+    served.app.recreate()
+    served.app.write(held, "session")
+    served.flush()
+    _nothing_was_lost(served, held["createdAt"])
+
+
+def test_documents_made_anew_and_seen_one_by_one(served: Served, wait: Wait) -> None:
+    """The app writes session, chat and checkpoint one after the other, and we may look between."""
+    _worth_keeping(served, wait)
+    created = served.app.read("session")["createdAt"]
+    held = {name: served.app.read(name) for name in ("session", "chat", "checkpoint")}
+    served.app.recreate()
+    anew = {name: served.app.read(name) for name in ("session", "chat", "checkpoint")}
+    for name, raw in held.items():
+        served.app.write(raw, name)
+    for name, raw in anew.items():
+        served.app.write(raw, name)
+        served.flush()
+    _nothing_was_lost(served, created)
+
+
+# --- checkpoint ---------------------------------------------------------------------------------------------------
+
+
+def _summary(served: Served, **lists: list[str]) -> None:
+    served.session.update_checkpoint({"summary": {name: lists.get(name, []) for name in LISTS}})
+    served.flush()
+
+
+def test_an_outside_checkpoint_is_applied_as_edits(served: Served) -> None:
+    _summary(served, pending=["p1", "p2"], decisions=["d1", "d2"])
+    raw = served.app.read("checkpoint")
+    raw["summary"] |= {"pending": ["p2", "p3"], "decisions": ["d2"], "completed": ["p1"]}
+    served.app.write(raw, "checkpoint")
+    served.flush()
+    merged = served.app.read("checkpoint")
+    assert merged["summary"]["pending"] == ["p2", "p3"] and merged["summary"]["completed"] == ["p1"]
+    assert merged["summary"]["decisions"] == ["d1", "d2"]  # decisions stay
+    assert merged["version"] == raw["version"] + 1 and served.session.checkpoint() is not None
+    served.again()
+    assert served.app.read("checkpoint") == merged
+
+
+@pytest.mark.parametrize("keeps_position", [True, False])
+def test_what_was_added_since_the_base_stays(served: Served, keeps_position: bool) -> None:
+    _summary(served, pending=["p1"])
+    raw = served.app.read("checkpoint")
+    _summary(served, pending=["p1", "ours"], decisions=["new"])
+    raw["summary"]["pending"] = ["p1", "theirs"]
+    if not keeps_position:
+        del raw["dagentd"]
+    served.app.write(raw, "checkpoint")
+    served.flush()
+    summary = served.app.read("checkpoint")["summary"]
+    assert sorted(summary["pending"]) == ["ours", "p1", "theirs"] and summary["decisions"] == ["new"]
+
+
+def test_the_version_never_falls(served: Served) -> None:
+    _summary(served, pending=["p1"])
+    _summary(served, pending=["p1", "p2"])
+    raw = served.app.read("checkpoint") | {"version": 1}
+    raw["summary"]["pending"].append("p3")
+    served.app.write(raw, "checkpoint")
+    served.flush()
+    assert served.app.read("checkpoint")["version"] == 4
+
+
+def test_an_unreadable_checkpoint_is_made_again(served: Served) -> None:
+    _summary(served, decisions=["d"])
+    served.app.paths["checkpoint"].write_text("{")
+    served.flush()
+    assert served.app.read("checkpoint")["summary"]["decisions"] == ["d"]
+
+
+# --- session ------------------------------------------------------------------------------------------------------
+
+
+def test_fields_of_the_session_are_merged_one_by_one(served: Served) -> None:
+    raw = served.app.read("session")
+    served.session.set(taskState="in_qa", note="ours")
+    served.flush()
+    raw |= {"title": "theirs", "stats": {"totalMessages": 77}}
+    served.app.write(raw, "session")
+    served.flush()
+    now = served.app.read("session")
+    assert (now["taskState"], now["note"], now["title"]) == ("in_qa", "ours", "theirs")
+    assert now["stats"]["totalMessages"] == 0  # recomputed
+    served.again()
+    assert served.app.read("session")["title"] == "theirs"
+
+
+def test_the_apps_cached_copy_does_not_undo_an_archive(served: Served) -> None:
+    cached = served.app.read("session")
+    served.session.archive()
+    served.flush()
+    served.app.write(cached | {"updatedAt": "2031-01-01T00:00:00.000Z"}, "session")
+    served.flush()
+    assert served.app.read("session")["status"] == "archived" == served.session.fields["status"]
+
+
+def test_nor_does_an_old_copy_without_a_position(served: Served) -> None:
+    cached = served.app.read("session")
+    del cached["dagentd"]
+    served.session.archive()
+    served.flush()
+    served.app.write(cached | {"updatedAt": "2020-01-01T00:00:00.000Z"}, "session")
+    served.flush()
+    assert served.session.fields["status"] == "archived"
+
+
+def test_a_user_who_saw_the_archive_can_undo_it_in_the_file(served: Served) -> None:
+    served.session.archive()
+    served.flush()
+    served.app.write(served.app.read("session") | {"status": "active"}, "session")
+    served.flush()
+    assert served.session.fields["status"] == "active"
+
+
+# --- ways of saving -----------------------------------------------------------------------------------------------
+
+
+def test_an_editor_that_saves_by_rename(served: Served) -> None:
+    served.add("a")
+    path = served.app.paths["chat"]
+    raw = served.app.read()
+    raw["messages"].append(said("edited-in"))
+    swap = path.with_name("4913~")
+    swap.write_text(json.dumps(raw))
+    swap.replace(path)
+    served.flush()
+    served.add("b")
+    assert served.shown() == ["a", "edited-in", "b"]
+    served.close()
+    assert not [name for name in os.listdir(path.parent) if name.startswith(".") or name == swap.name]
+
+
+def test_a_writer_who_opened_the_file_before_we_replaced_it(served: Served) -> None:
+    """It writes into the file that has lost its name: read again at once and after the settle time."""
+    served.add("a")
+    with served.app.paths["chat"].open("r+", encoding="utf-8") as file:
+        raw = json.load(file)
+        served.add("b")  # replaces the file
+        file.seek(0)
+        file.truncate()
+        file.write(json.dumps(raw | {"messages": [*raw["messages"], said("into-the-ghost")]}))
+    served.close()  # waits for what is still to be read
+    served.open()
+    served.flush()
+    assert sorted(served.shown()) == ["a", "b", "into-the-ghost"]
+
+
+def test_a_restored_backup_of_chat(served: Served) -> None:
+    served.add("a", "b")
+    backup = served.app.paths["chat"].read_bytes()
+    served.session.clear()
+    served.add("c")
+    served.app.paths["chat"].write_bytes(backup)
+    served.flush()
+    assert served.shown() == ["c"] and served.all() == ["a", "b", "c"]
+
+
+def test_a_restored_backup_of_chat_while_the_daemon_was_down(served: Served) -> None:
+    served.add("a")
+    backup = served.app.paths["chat"].read_bytes()
+    served.add("b")
+    served.close()
+    served.app.paths["chat"].write_bytes(backup)
+    served.open()
+    served.flush()
+    assert served.shown() == ["a", "b"]
