@@ -1,36 +1,151 @@
-"""Serving projects: build the parts, start them in order, wait, stop in reverse."""
+"""The daemon: build the parts, start them in order, wait, stop in reverse."""
 
 from __future__ import annotations
 
 import contextlib
-import signal
-import threading
+import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import FrameType
+from typing import Any
 
-from dagentd import paths
-from dagentd.adapters import disk
+from dagentd import __version__, paths
+from dagentd.adapters import clock, disk
+from dagentd.adapters.lock import single_instance
+from dagentd.adapters.process import usage
+from dagentd.adapters.service_manager import Supervisor
+from dagentd.adapters.signals import Signals
 from dagentd.errors import DagentdError
+from dagentd.events import Events
 from dagentd.jobs.reconcile import Report, reconcile
+from dagentd.jobs.summary import project as project_summary
 from dagentd.model.project import Project
+from dagentd.projects import Projects
+from dagentd.rpc.client import Client
+from dagentd.rpc.server import Server
 from dagentd.settings import Settings
 from dagentd.store.index import Index
+from dagentd.store.registry import Registry
 from dagentd.store.store import Store
+from dagentd.worker import Worker
 
-LOCK_WAIT = 5.0  # seconds that a busy project lock is waited for
+PROTOCOL = 1
+LOCK_WAIT = 5.0  # seconds that a command waits for a busy project
+_HEARTBEAT = 5.0  # seconds between two looks at what nobody tells us about: the socket's file, the registry
+_DRAIN = 4.0  # seconds for what is under way when we are told to stop
+
+# What the user must do something about; the other problems are notes.
+_GRAVE = ("journal", "documents", "project", "read-only")
+
+_log = logging.getLogger(__name__)
 
 
-def serve(projects: Sequence[Project], settings: Settings, tell: Callable[[Project, Report], None]) -> None:
-    """Keep the projects right until SIGINT or SIGTERM: now, and every `reconcile_s`."""
-    stopping = _stop_signals()
-    with contextlib.ExitStack() as stack:
-        stores = [stack.enter_context(writing(project, settings)) for project in projects]
-        while True:
-            for store in stores:
-                tell(store.project, reconcile(store))
-            if stopping.wait(settings.watch.reconcile_s):
-                return
+class Daemon:
+    """Serves the projects given, or without any the registered ones, until it is told to stop."""
+
+    def __init__(self, load: Callable[[], Settings], given: Sequence[Project], supervisor: Supervisor) -> None:
+        self._load, self._given, self._supervisor = load, given, supervisor
+        self.settings = load()
+        self.events = Events(clock.stamp, _bug)
+        self._registry = Registry(paths.registry_file())
+        self._started = clock.monotonic()
+        self._looked = self._started
+
+    def run(self, ready: Callable[[], None]) -> int:
+        with contextlib.ExitStack() as stack:
+            lock = single_instance()
+            stack.callback(lock.release)
+            self._signals = Signals(self._reload)
+            stack.callback(self._signals.close)
+            index = Index(index_file())
+            stack.callback(index.close)
+            self._worker = Worker(4, clock.stamp, _bug)
+            self.projects = Projects(lambda: self.settings, index, self._worker, self.events.publish)
+            stack.callback(self.projects.close)
+            stack.callback(self._worker.drain, _DRAIN)
+            self._server = Server(paths.socket(), self)
+            self._follow()
+            self._server.start(self._supervisor.listener)
+            stack.callback(self._server.stop, _DRAIN)
+            self.projects.look()
+            self._supervisor.ready()
+            ready()
+            _log.info("dagentd %s serves %d projects", __version__, len(self.projects.stores()))
+            self._wait()
+            self._supervisor.stopping()
+        return 0
+
+    # --- what the methods see ------------------------------------------------------------------------------
+
+    def stores(self) -> list[Store]:
+        return self.projects.stores()
+
+    def shut_down(self) -> None:
+        self._signals.stop()
+
+    def status(self) -> dict[str, Any]:
+        jobs = self._worker.status()
+        problems = [problem.raw() for problem in self.projects.problems()]
+        used = usage()
+        return {
+            "pid": os.getpid(),
+            "health": self._health(bool(jobs["failing"]) or any(each["id"] in _GRAVE for each in problems)),
+            "version": __version__,
+            "protocol": PROTOCOL,
+            "uptime": round(clock.monotonic() - self._started, 1),
+            "projects": [project_summary(store) for store in self.stores()],
+            "queues": {"waiting": jobs["queues"], "running": jobs["running"], "failing": jobs["failing"]},
+            "watches": {"mode": "timer", "count": 0, "everySeconds": self.settings.watch.reconcile_s},
+            "spend": {"calls": 0, "tokens": 0, "cost": 0},
+            "problems": problems,
+            "memory": vars(used) if used else None,
+            "connections": self._server.count(),
+        }
+
+    def _health(self, degraded: bool) -> str:
+        if self._signals.stopping.is_set():
+            return "stopping"
+        return "degraded" if degraded else "ok"
+
+    # --- living -------------------------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        beat = min(_HEARTBEAT, self._supervisor.heartbeat or _HEARTBEAT)
+        while not self._signals.wait(beat):
+            try:
+                self._beat()
+            except DagentdError as error:
+                _log.warning("%s", error)
+
+    def _beat(self) -> None:
+        if self._supervisor.listener is None and not self._server.is_reachable():
+            _log.warning("the socket was removed; binding it again")
+            self._server.rebind()
+        self._follow()
+        if clock.monotonic() - self._looked >= self.settings.watch.reconcile_s:
+            self._looked = clock.monotonic()
+            self.projects.look()
+        if self._supervisor.heartbeat is not None:
+            with Client(timeout=_HEARTBEAT) as self_check:
+                self_check.call("daemon.ping")
+            self._supervisor.alive()
+
+    def _follow(self) -> None:
+        self.projects.follow(self._given or [each.project for each in self._registry.projects()])
+
+    def _reload(self) -> None:
+        try:
+            self.settings = self._load()
+            _log.info("settings read again")
+        except DagentdError as error:
+            _log.error("the settings stay as they were: %s", error)
+
+
+def _bug(error: BaseException) -> None:
+    _log.error("a bug: %s", type(error).__name__, exc_info=error)
+
+
+# --- without a daemon --------------------------------------------------------------------------------------------
 
 
 def once(project: Project, settings: Settings) -> Report:
@@ -42,7 +157,7 @@ def once(project: Project, settings: Settings) -> Report:
 @contextlib.contextmanager
 def writing(project: Project, settings: Settings) -> Iterator[Store]:
     """The project's store with its lock held; what is behind is written before it is let go."""
-    index = Index(_index_file())
+    index = Index(index_file())
     try:
         store = Store(project, index, settle=settings.watch.settle_ms / 1000, wait=LOCK_WAIT)
         try:
@@ -53,7 +168,7 @@ def writing(project: Project, settings: Settings) -> Iterator[Store]:
         index.close()
 
 
-def _index_file() -> Path | None:
+def index_file() -> Path | None:
     """None, and so an index in memory, where the state folder cannot be made: it is only a cache."""
     try:
         with disk.explained(paths.state_dir()):
@@ -61,14 +176,3 @@ def _index_file() -> Path | None:
     except DagentdError:
         return None
     return paths.index_file()
-
-
-def _stop_signals() -> threading.Event:
-    stopping = threading.Event()
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        stopping.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
-    return stopping

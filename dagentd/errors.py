@@ -51,3 +51,11 @@ class NotAllowed(DagentdError):
     """The system or our own rules forbid it: permissions, a read-only disk, a link out of the worktree."""
 
     code = -32006
+
+
+class Unreachable(DagentdError):
+    """The daemon cannot be talked to, or stopped talking."""
+
+
+class NotRunning(Unreachable):
+    """There is no daemon: what was asked of it can be done without it."""

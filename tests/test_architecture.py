@@ -20,9 +20,11 @@ RANKS = {
     "formats": 2,
     "vocabulary": 2,
     "worker": 2,  # knows no job: it runs what it is given
+    "events": 2,  # knows no source and no subscriber: it hands on what it is given
     "adapters": 3,
     "store": 4,
     "jobs": 5,
+    "projects": 6,
     "rpc": 6,
     "daemon": 7,
     "cli": 8,

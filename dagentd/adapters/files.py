@@ -191,6 +191,17 @@ def _open_other(old: int, temp: Path, path: Path) -> int:
     return other
 
 
+def put(path: Path, data: bytes, *, sync: bool = True) -> None:
+    """Replace a file that only we write, or make it."""
+    try:
+        expect = digest(read(path, CHAT_LIMIT))
+    except FileNotFoundError:
+        expect = None
+    done = publish(path, [data], expect=expect, sync=sync)
+    if done.replaced is not None:
+        done.replaced.close()
+
+
 def leftovers(folder: Path) -> list[tuple[Path, Path]]:
     """Temp files of a process that died, each with the file it was for. One may hold what was replaced."""
     found = []

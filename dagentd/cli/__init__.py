@@ -12,21 +12,33 @@ import click
 
 from dagentd import __version__
 from dagentd.cli import output
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, Unreachable
 
 # Name: where the command is, and its line in `dagentd --help`. The line is here because importing all
 # commands to print it would cost more than everything else that --help does.
 COMMANDS = {
     "run": ("dagentd.cli.serving:run", "Serve repositories in the foreground until Ctrl-C."),
+    "start": ("dagentd.cli.life:start", "Start the daemon in the background."),
+    "stop": ("dagentd.cli.life:stop", "Stop the daemon; it stays stopped until it is started."),
+    "restart": ("dagentd.cli.life:restart", "Stop the daemon and start it again."),
+    "status": ("dagentd.cli.life:status", "Show what the daemon does and what is wrong."),
+    "logs": ("dagentd.cli.life:logs", "Print the end of the daemon's log."),
+    "init": ("dagentd.cli.registering:init", "Have the daemon serve a repository from now on."),
+    "remove": ("dagentd.cli.registering:remove", "Stop serving a repository, and undo what `init` did."),
+    "projects": ("dagentd.cli.registering:projects", "List the registered repositories."),
     "sessions": ("dagentd.cli.sessions:sessions", "List the sessions of a repository."),
     "show": ("dagentd.cli.show:show", "Show a session: its state, its checkpoint, its last messages."),
     "messages": ("dagentd.cli.messages:messages", "Print the last messages in a session's chat."),
     "history": ("dagentd.cli.messages:history", "Print every message a session ever had, also those that left chat."),
     "request": ("dagentd.cli.request:request", "Print the request an agent would be sent, with MESSAGE as the user's."),
+    "service": ("dagentd.cli.service:service", "Let systemd or launchd start dagentd: install, uninstall, status."),
+    "call": ("dagentd.cli.calling:call", "Call a method of the daemon and print its result."),
+    "events": ("dagentd.cli.calling:events", "Print events as they come, one JSON object a line, until Ctrl-C."),
     "demo": ("dagentd.cli.demo:demo", "Show on a sample repository what dagentd does."),
     "config": ("dagentd.cli.config:config", "Show the settings in effect and where each comes from."),
 }
 
+_UNREACHABLE = 3
 _BUG = 70  # EX_SOFTWARE of sysexits.h
 
 
@@ -76,7 +88,7 @@ def run(args: Sequence[str]) -> int:
         return error.exit_code
     except DagentdError as error:
         output.error(str(error), error.hint)
-        return 1
+        return _UNREACHABLE if isinstance(error, Unreachable) else 1
     except (KeyboardInterrupt, click.Abort):
         return 130
     except BrokenPipeError:

@@ -52,6 +52,12 @@ def print_json(value: Any) -> None:
     _put(text if _is_utf8() else _NOT_ASCII.sub(_json_escape, text))
 
 
+def json_line(value: Any) -> None:
+    """JSON on one line, for a stream of objects."""
+    text = _UNSAFE.sub(_json_escape, jsontext.encode(value).decode())
+    _put((text if _is_utf8() else _NOT_ASCII.sub(_json_escape, text)) + "\n")
+
+
 def table(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, empty: str = "") -> None:
     """Rows under titles; without any rows the sentence `empty`."""
     cells = [[_one_line(cell) for cell in row] for row in rows]

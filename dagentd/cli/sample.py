@@ -28,7 +28,7 @@ class Sample:
 
     def make(self) -> None:
         self._git("init", "-q", str(self.root), cwd=self.root.parent)
-        _write(self.root / "README.md", b"# Shop\n")
+        files.put(self.root / "README.md", b"# Shop\n", sync=False)
         self._git("add", "README.md")
         self._git("commit", "-q", "-m", "Open the shop")
         self._git("worktree", "add", "-q", "-b", FEATURE, f".dagent-worktrees/{FEATURE}")
@@ -53,10 +53,10 @@ class Sample:
 
     def tear(self) -> None:
         """What a crash of the app in the middle of a write leaves."""
-        _write(self.chat, files.read(self.chat)[:150])
+        files.put(self.chat, files.read(self.chat)[:150], sync=False)
 
     def _write_json(self, path: Path, raw: dict[str, Any]) -> None:
-        _write(path, jsontext.pretty(raw))
+        files.put(path, jsontext.pretty(raw), sync=False)
 
     def _git(self, *arguments: str, cwd: Path | None = None) -> None:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -68,10 +68,3 @@ def _message(number: int) -> dict[str, Any]:
     role, content = _SAID[number]
     return {"id": f"demo-{number + 1}", "role": role, "content": content,
             "timestamp": f"2026-01-17T10:0{number}:00.000Z"}  # fmt: skip
-
-
-def _write(path: Path, data: bytes) -> None:
-    expect = files.digest(files.read(path, files.CHAT_LIMIT)) if path.exists() else None
-    done = files.publish(path, [data], expect=expect, sync=False)
-    if done.replaced:
-        done.replaced.close()

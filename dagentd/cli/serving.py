@@ -2,62 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from dagentd import daemon, paths, settings
-from dagentd.adapters import git
+from dagentd.adapters import git, log
+from dagentd.adapters.service_manager import supervisor
 from dagentd.cli import output
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option, settings_of
+from dagentd.errors import NotFound
 from dagentd.jobs.reconcile import Line, Report
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
+from dagentd.rpc.client import Client, NotRunning, RpcError
+from dagentd.settings import Settings
 
 
 @click.command()
 @click.argument("where", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option("--once", is_flag=True, help="Do everything that is due, then end.")
+@click.option("--once", is_flag=True, help="Do everything that is due, then end; without PATH in the repository here.")
 @json_option
 def run(where: tuple[Path, ...], once: bool, as_json: bool) -> int:
     """Serve repositories in the foreground until Ctrl-C.
 
-    PATH is any path in a repository; without one, the repository here. With --once the exit status is 1 if
-    problems were found.
+    PATH is any path in a repository; without one, the registered repositories are served. With --once the exit
+    status is 1 if problems were found.
     """
-    projects = [git.project_at(path) for path in where or (Path("."),)]
+    projects = [git.project_at(path) for path in where]
     if once:
-        return _once(projects, as_json)
-    daemon.serve(projects, settings.load(paths.config_file()), _Teller(as_json))
-    return 0
+        return _once(projects or [git.project_at(Path("."))], as_json)
+    log.to_stderr(_load().log.level)
+    served = daemon.Daemon(_load, projects, supervisor())
+    return served.run(lambda: _tell_serving(served))
 
 
-class _Teller:
-    """Says everything the first time, and after that what is new."""
+def in_background(ready: Callable[[], None]) -> int:
+    """The work of `dagentd start`, in the process that was detached."""
+    logging = _load().log
+    log.to_file(paths.log_file(), logging.level, logging.max_bytes, logging.files)
+    return daemon.Daemon(_load, [], supervisor()).run(ready)
 
-    def __init__(self, as_json: bool) -> None:
-        self._as_json = as_json
-        self._known: dict[Path, set[Problem]] = {}
 
-    def __call__(self, project: Project, report: Report) -> None:
-        known, first = self._known.get(project.root, set()), project.root not in self._known
-        self._known[project.root] = set(report.problems)
-        lines = [line for line in report.lines if first or line.done]
-        problems = [problem for problem in report.problems if problem not in known]
-        if first or lines or problems:
-            (_tell_json if self._as_json else _tell)(project, Report(lines, problems))
-        if first and not self._as_json:
-            output.line("Serving it; Ctrl-C ends.")
+def _load() -> Settings:
+    return settings.load(paths.config_file())
+
+
+def _tell_serving(served: daemon.Daemon) -> None:
+    for store in served.stores():
+        output.line(f"Serving {store.project.root}.")
+    output.line(f"Listening at {paths.socket()}; Ctrl-C ends.")
 
 
 def _once(projects: list[Project], as_json: bool) -> int:
     found = 0
     for project in projects:
-        report = daemon.once(project, settings_of(project))
+        report = _by_daemon(project) or daemon.once(project, settings_of(project))
         (_tell_json if as_json else _tell)(project, report)
         found += len(report.problems)
     return 1 if found else 0
+
+
+def _by_daemon(project: Project) -> Report | None:
+    """Done by the daemon if one serves this project: it has the lock."""
+    try:
+        with Client(timeout=None) as running:
+            return Report.parse(running.call("project.scan", project=str(project.root)))
+    except NotRunning:
+        return None
+    except RpcError as error:
+        if error.code == NotFound.code:
+            return None
+        raise
 
 
 def _tell_json(project: Project, report: Report) -> None:

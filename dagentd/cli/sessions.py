@@ -9,11 +9,8 @@ import click
 
 from dagentd.cli import output
 from dagentd.cli.output import Column
-from dagentd.cli.project import json_option, reading
-from dagentd.errors import DagentdError
-from dagentd.model.project import SessionFolder
-from dagentd.store import layout
-from dagentd.store.store import Store
+from dagentd.cli.project import json_option, reading, settings_of
+from dagentd.jobs import summary
 
 
 @click.command()
@@ -25,27 +22,13 @@ def sessions(where: Path, as_json: bool) -> int:
     PATH is any path in it; without one, the repository here.
     """
     with reading(where) as store:
-        found = [_summary(store, folder) for folder in store.folders()]
+        found = summary.sessions(store, settings_of(store.project))
         root = str(store.project.root)
     if as_json:
         output.print_json({"project": root, "sessions": found})
     else:
         _print(found, root)
     return 1 if any("error" in each for each in found) else 0
-
-
-def _summary(store: Store, folder: SessionFolder) -> dict[str, Any]:
-    """From session.json alone where it can be read: a list must not read every chat."""
-    place = {"id": folder.id, "featureId": folder.feature.id, "worktree": folder.feature.tree.name}
-    try:
-        try:
-            raw = layout.read_object(folder.document("session"))
-        except FileNotFoundError:
-            raw = store.open(folder).document()
-    except DagentdError as error:
-        return {**place, "error": str(error), "hint": error.hint}
-    kept = ("type", "agentType", "taskId", "taskState", "status", "createdAt", "updatedAt", "stats")
-    return {**place, **{key: raw[key] for key in kept if key in raw}}
 
 
 def _print(found: list[dict[str, Any]], root: str) -> None:
@@ -57,11 +40,11 @@ def _print(found: list[dict[str, Any]], root: str) -> None:
             output.error(each["error"], each["hint"])
 
 
-def _row(summary: dict[str, Any]) -> tuple[object, ...]:
-    status, updated = summary.get("status", "unreadable"), output.ago(summary.get("updatedAt"))
-    return summary["id"], summary["worktree"], status, _messages(summary), updated
+def _row(each: dict[str, Any]) -> tuple[object, ...]:
+    status, updated = each.get("status", "unreadable"), output.ago(each.get("updatedAt"))
+    return each["id"], Path(each["worktree"]).name, status, _messages(each), updated
 
 
-def _messages(summary: dict[str, Any]) -> object:
-    stats = summary.get("stats")
+def _messages(each: dict[str, Any]) -> object:
+    stats = each.get("stats")
     return stats.get("totalMessages") if isinstance(stats, dict) else None

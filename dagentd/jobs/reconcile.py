@@ -32,10 +32,21 @@ class Line:
         }
 
 
+    @classmethod
+    def parse(cls, raw: dict[str, Any]) -> Line:
+        problems = [Problem(**each) for each in raw["problems"]]
+        return cls(raw["sessionId"], raw["worktree"], raw["status"], raw["messages"], raw["done"] or "", problems)
+
+
 @dataclass(frozen=True)
 class Report:
     lines: list[Line]
     problems: list[Problem]
+
+    @classmethod
+    def parse(cls, raw: dict[str, Any]) -> Report:
+        """What `raw` gave, as it comes from the daemon."""
+        return cls([Line.parse(each) for each in raw["sessions"]], [Problem(**each) for each in raw["problems"]])
 
     def raw(self) -> dict[str, Any]:
         return {

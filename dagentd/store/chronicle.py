@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ class Chronicle:
         self.gone: DagentdError | None = None
         self._kept, self._index = kept, index
         self._queue = CommitQueue(self._commit)
+        self.tell: Callable[[list[Record]], None] = lambda _: None  # who wants to know what was committed
         with disk.explained(folder.journal):
             self._open(first)
 
@@ -154,6 +156,7 @@ class Chronicle:
         lines = [line for ticket in batch for line in opening.lines(ticket.records)]
         if lines:
             self._append(lines)
+            self.tell([record for record, _ in lines])
 
     def _check_version(self) -> None:
         if self.state.unknown:

@@ -84,9 +84,5 @@ def _mark(project: Project) -> str | None:
 def _remark(project: Project) -> str:
     mark = uuid.uuid4().hex
     disk.make_folders(project.own_dir)
-    path = project.own_dir / "id"
-    expect = files.digest(files.read(path)) if path.exists() else None
-    done = files.publish(path, [f"{mark}\n".encode()], expect=expect, sync=True)
-    if done.replaced:
-        done.replaced.close()
+    files.put(project.own_dir / "id", f"{mark}\n".encode())
     return mark

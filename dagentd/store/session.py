@@ -16,6 +16,7 @@ from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
 from dagentd.model.records import Record
 from dagentd.store import layout
+from dagentd.store.actions import Announce, actions
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.entry import Entry
 from dagentd.store.firstlook import FirstLook
@@ -36,11 +37,12 @@ class Session:
         open_chronicle: Callable[[FirstLook], Chronicle],
         settle: float,
         on_work: Callable[[Session], None],
+        announce: Announce,
     ) -> None:
         self.project = project
         self.folder = folder
         self.id = folder.id
-        self._on_work = on_work
+        self._on_work, self._announce = on_work, announce
         self._life = threading.RLock()
         self._users = 0
         self._leaving = self._closed = False
@@ -49,7 +51,19 @@ class Session:
         self._chronicle = open_chronicle(first)
         self._projections.attach(self._chronicle, first)
         self._join_others()
+        self._chronicle.tell = self._tell
         on_work(self)
+
+    def _tell(self, committed: list[Record]) -> None:
+        for fields in actions(committed):
+            self.announce(**fields)
+
+    def announce(self, **fields: Any) -> None:
+        task = self.fields.get("taskId")
+        self._announce(
+            "session:updated", project=str(self.project.root), feature_id=self.folder.feature.id, session_id=self.id,
+            task_id=task if isinstance(task, str) else None, **fields,
+        )  # fmt: skip
 
     def _join_others(self) -> None:
         """Take in chats of the same session that lie elsewhere: a twin under `nodes/`, a second name."""

@@ -16,6 +16,7 @@ from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.store import journal as journals
 from dagentd.store import layout, links, lock, opening, roles
+from dagentd.store.actions import Announce
 from dagentd.store.chronicle import Chronicle, Glance
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.index import Index
@@ -31,12 +32,20 @@ class Store:
     """Holds the project's lock while it is open, unless it is `read_only`. Safe to call from any thread."""
 
     def __init__(
-        self, project: Project, index: Index, *, settle: float = 0.1, wait: float = 0.0, read_only: bool = False
+        self,
+        project: Project,
+        index: Index,
+        *,
+        settle: float = 0.1,
+        wait: float = 0.0,
+        read_only: bool = False,
+        announce: Announce = lambda *_, **__: None,
     ) -> None:
         self.project = project
         self.read_only = read_only
         self.problems: dict[str, Problem] = {}
-        self._index, self._settle = index, settle
+        self._index, self._settle, self._announce = index, settle, announce
+        self._noted: dict[Path, list[Problem]] = {}  # of sessions that may be closed again
         self._kept = Kept(project)
         self._mutex = threading.RLock()
         self._open: dict[Path, Session] = {}
@@ -105,6 +114,7 @@ class Store:
         try:
             yield session
         finally:
+            self._noted[folder.journal] = session.problems
             session.leave()
             self._retire_some()
 
@@ -112,10 +122,14 @@ class Store:
         with self._mutex:
             session = self._open.pop(folder.journal, None)
             if session is None or not session.enter():
-                session = Session(self.project, folder, self._chronicle(folder), self._settle, self._projector.soon)
+                session = self._new(folder)
                 session.enter()
             self._open[folder.journal] = session  # last: the order tells which was not used for longest
             return session
+
+    def _new(self, folder: SessionFolder) -> Session:
+        opened = self._chronicle(folder)
+        return Session(self.project, folder, opened, self._settle, self._projector.soon, self._announce)
 
     def _is_open(self, folder: SessionFolder) -> bool:
         session = self._open.get(folder.journal)
@@ -173,7 +187,9 @@ class Store:
         with disk.explained(folder.path):
             links.make_session_folder(folder)
             journals.create(folder.journal, session_id, first, self._kept).close()
-        return self.open(folder)
+        session = self.open(folder)
+        session.announce(action="created")
+        return session
 
     def _complete(self, session: Session, fields: dict[str, str]) -> None:
         """What a new session has beside its journal; a crash may have come between."""
@@ -205,6 +221,10 @@ class Store:
                     yield session
             except DagentdError as error:
                 self.problems[str(folder.journal)] = Problem.of(f"session-{folder.id}", error, clock.stamp())
+
+    def all_problems(self) -> list[Problem]:
+        """Of the project, and of every session as it was last seen."""
+        return [*self.problems.values(), *(problem for noted in self._noted.values() for problem in noted)]
 
     def _sweep(self) -> None:
         """Remove temp files of processes that died. Those of a session's documents are looked at by the session."""

@@ -57,7 +57,9 @@ def test_it_stays_in_the_foreground_until_it_is_told_to_end(project: SampleProje
     assert daemon.stdout is not None
     while "Ctrl-C" not in daemon.stdout.readline():
         assert daemon.poll() is None
-    told = dagentd("run", "--once", cwd=project.root, status=1)
+    assert json.loads(dagentd("call", "daemon.status", cwd=project.root))["pid"] == daemon.pid
+    assert dagentd_json("run", "--once", cwd=project.root)["sessions"][0]["sessionId"] == SESSION
+    told = dagentd("run", str(project.root), cwd=project.root, status=1)
     assert f"process {daemon.pid}" in told
     assert dagentd_json("messages", SESSION, cwd=project.root)["total"] == 1
     daemon.send_signal(signal.SIGTERM)

@@ -1,0 +1,119 @@
+"""Locks between processes: an flock on a file that says who holds it and is never removed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dagentd import paths
+from dagentd.adapters import clock, disk
+from dagentd.errors import Conflict, NotAllowed
+
+_BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN)
+
+
+class AlreadyRunning(Conflict):
+    """Another daemon of this user holds the lock; `pid` is None where it could not write its number down."""
+
+    def __init__(self, path: Path) -> None:
+        found = _content(path)
+        self.pid = pid if isinstance(pid := found.get("pid"), int) else None
+        super().__init__(f"{_described(found)} is running already", path=path, hint="dagentd status")
+
+
+@dataclass
+class Lock:
+    """Held while `fd` is open. The file is never removed: two processes could then hold two files of one name."""
+
+    path: Path
+    fd: int
+    stale: dict[str, Any] | None  # what a holder that died without releasing it left
+
+    def release(self) -> None:
+        with contextlib.suppress(OSError):
+            disk.cut(self.fd, 0, self.path)
+        os.close(self.fd)
+
+    def in_place(self) -> bool:
+        """False once somebody removed or replaced the file: another process may then hold the lock of that name."""
+        return _is_at(self.fd, self.path)
+
+
+def single_instance() -> Lock:
+    """The lock of this user's one daemon, whatever installation it is from; AlreadyRunning if it is held."""
+    path = paths.lock_file()
+    with disk.explained(path):
+        try:
+            disk.make_folders(path.parent)
+        except FileExistsError:  # another one that starts just now made one of them
+            disk.make_folders(path.parent)
+        held = attempt(path)
+        if held is None:
+            raise AlreadyRunning(path)
+        return held
+
+
+def attempt(path: Path) -> Lock | None:
+    """The lock, or None if another process holds it. The folder of `path` must be there."""
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        if not _locked(fd, path):
+            os.close(fd)
+            return None
+        if _is_at(fd, path):
+            return Lock(path, fd, _sign(fd, path))
+        os.close(fd)  # the file lost its name between open and lock
+
+
+def holder(path: Path) -> str:
+    """Who wrote itself into the lock file, in words."""
+    return _described(_content(path))
+
+
+def _locked(fd: int, path: Path) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _BUSY:
+            return False
+        os.close(fd)
+        raise NotAllowed("cannot be locked on this file system", path=path, hint="It is served read-only.") from error
+    return True
+
+
+def _is_at(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+def _sign(fd: int, path: Path) -> dict[str, Any] | None:
+    stale = _parsed(os.pread(fd, 4096, 0))
+    with contextlib.suppress(OSError):  # a full disk: the lock is held all the same, only nobody can say by whom
+        disk.cut(fd, 0, path)
+        disk.write(fd, json.dumps({"pid": os.getpid(), "at": clock.stamp()}).encode() + b"\n", path)
+    return stale
+
+
+def _content(path: Path) -> dict[str, Any]:
+    with open(path, "rb") as file:
+        return _parsed(file.read(4096)) or {}
+
+
+def _parsed(data: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _described(found: dict[str, Any]) -> str:
+    return f"process {found.get('pid', '(unknown)')}, since {found.get('at', 'an unknown time')},"

@@ -1,0 +1,34 @@
+"""The log: a file that rotates, or the terminal; it holds no text of sessions."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from dagentd.adapters import disk
+
+_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+def to_file(path: Path, level: str, max_bytes: int, files: int) -> None:
+    """At most `files` files of `max_bytes`; readable by the user alone, as the umask of the daemon says."""
+    disk.make_folders(path.parent)
+    handler = RotatingFileHandler(path, maxBytes=max_bytes, backupCount=files - 1, encoding="utf-8", errors="replace")
+    _use(handler, level)
+
+
+def to_stderr(level: str) -> None:
+    _use(logging.StreamHandler(sys.stderr), level)
+
+
+def _use(handler: logging.Handler, level: str) -> None:
+    formatter = logging.Formatter(_LINE)
+    formatter.converter = time.gmtime
+    formatter.default_msec_format = "%s.%03dZ"
+    handler.setFormatter(formatter)
+    root = logging.getLogger("dagentd")
+    root.handlers = [handler]
+    root.setLevel(level.upper())

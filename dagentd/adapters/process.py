@@ -1,0 +1,126 @@
+"""This process: detached from the terminal that started it, and what it uses of the machine."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import io
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from dagentd.errors import DagentdError
+
+_BUG = 70  # EX_SOFTWARE of sysexits.h
+_SILENT = "the daemon ended before it was ready, without a word: it was killed, or memory ran out"
+_SLOW = "the daemon is still starting after {:.0f} s"
+
+Work = Callable[[Callable[[], None]], int]
+
+
+class NotStarted(DagentdError):
+    """Why there is no daemon now; `status` is the exit status it ended with, 1 where that is not known."""
+
+    def __init__(self, message: str, *, status: int = 1, path: str | None = None, hint: str = "dagentd logs") -> None:
+        super().__init__(message, path=path, hint=hint)
+        self.status = status
+
+
+def detached(work: Work, *, patience: float = 30.0) -> None:
+    """Run `work(ready)` in a daemon, and return once it called `ready()`; NotStarted with the reason if it does
+    not. Its result is the daemon's exit status. Nothing that is open here is open there, so `work` opens all it
+    needs; what goes wrong after `ready()` is for its own log."""
+    ours, theirs = _channel()
+    child = os.fork()
+    if child == 0:
+        _live(work, theirs)
+    theirs.close()
+    os.waitpid(child, 0)  # only the first of the forks that detaching takes
+    with ours:
+        _believe(_heard(ours, patience))
+
+
+def _channel() -> tuple[socket.socket, socket.socket]:
+    """Descriptors 0 to 2 will be /dev/null; started with one of them closed, the channel would have its number."""
+    pair = socket.socketpair()
+    moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in pair]
+    for end in pair:
+        end.close()
+    return socket.socket(fileno=moved[0]), socket.socket(fileno=moved[1])
+
+
+def _live(work: Work, channel: socket.socket) -> NoReturn:
+    """os._exit, because the stack below is that of the command, whose clean-up is not ours to run."""
+    status = _BUG
+    try:
+        _detach(channel)
+        status = work(lambda: _say(channel, {"ready": True}))
+        _say(channel, {"message": f"the daemon ended with status {status} before it was ready", "status": status})
+    except DagentdError as error:
+        status = 1
+        _say(channel, {"message": error.message, "path": error.path, "hint": error.hint, "status": status})
+    except BaseException as error:
+        _say(channel, {"message": f"{type(error).__name__}: {error}", "status": status})
+    finally:
+        os._exit(status)
+
+
+def _detach(channel: socket.socket) -> None:
+    import daemon  # type: ignore[import-untyped]
+
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # started with it closed; python-daemon wants something to redirect
+            setattr(sys, name, _nowhere())
+    ignored = dict.fromkeys((signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU))
+    # detach_process: python-daemon would stay attached to a parent that is process 1, as in a container.
+    daemon.DaemonContext(umask=0o077, files_preserve=[channel], detach_process=True, signal_map=ignored).open()
+
+
+def _nowhere() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.FileIO(os.devnull, "r+"), write_through=True)
+
+
+def _say(channel: socket.socket, report: dict[str, Any]) -> None:
+    """The first report is the only one: it closes the channel. Nobody may be listening any more."""
+    with contextlib.suppress(OSError), channel:
+        channel.sendall(json.dumps(report).encode())
+
+
+def _heard(channel: socket.socket, patience: float) -> dict[str, Any]:
+    channel.settimeout(patience)
+    parts = []
+    try:
+        while part := channel.recv(65536):
+            parts.append(part)
+    except TimeoutError:
+        return {"message": _SLOW.format(patience), "hint": "dagentd status"}
+    report: dict[str, Any] = json.loads(b"".join(parts) or b"{}")
+    return report
+
+
+def _believe(report: dict[str, Any]) -> None:
+    if not report.pop("ready", False):
+        raise NotStarted(**{"message": _SILENT, **report})
+
+
+@dataclass(frozen=True)
+class Usage:
+    resident: int  # bytes
+    threads: int
+    descriptors: int
+
+
+def usage() -> Usage | None:
+    """Of this process now; None where there is no /proc."""
+    try:
+        with open("/proc/self/status", encoding="utf-8", errors="replace") as file:
+            found = dict(line.split(":", 1) for line in file)
+        descriptors = len(os.listdir("/proc/self/fd")) - 1  # one is the listing's own
+    except OSError:
+        return None
+    return Usage(int(found["VmRSS"].split()[0]) * 1024, int(found["Threads"]), descriptors)

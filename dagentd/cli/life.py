@@ -1,0 +1,149 @@
+"""`dagentd start`, `stop`, `restart`, `status`, `logs`: the daemon's life."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from dagentd import paths
+from dagentd.cli import output
+from dagentd.cli.output import Column
+from dagentd.errors import Conflict, NotRunning, Unreachable
+from dagentd.rpc.client import Client
+
+_PATIENCE = 10.0  # seconds for a daemon that was told to stop
+
+
+@click.command()
+def start() -> int:
+    """Start the daemon in the background."""
+    if (pid := _pid()) is not None:
+        output.line(f"dagentd is running already (process {pid}).")
+        return 0
+    _start()
+    return 0
+
+
+@click.command()
+def stop() -> int:
+    """Stop the daemon; it stays stopped until it is started."""
+    output.line("dagentd stopped." if stop_daemon() else "dagentd was not running.")
+    return 0
+
+
+@click.command()
+def restart() -> int:
+    """Stop the daemon and start it again."""
+    stop_daemon()
+    _start()
+    return 0
+
+
+def ensure_running() -> str:
+    """Start the daemon if it is not running; what is to be said about it."""
+    if (pid := _pid()) is not None:
+        return f"The daemon is running (process {pid})."
+    _detach()
+    return f"The daemon was started (process {_pid()})."
+
+
+def _start() -> None:
+    _detach()
+    output.line(f"dagentd started (process {_pid()}); it listens at {paths.socket()}.")
+
+
+def _detach() -> None:
+    from dagentd.adapters import process
+    from dagentd.cli.serving import in_background
+
+    process.detached(in_background)
+
+
+def stop_daemon() -> bool:
+    try:
+        with Client() as daemon:
+            daemon.call("daemon.shutdown")
+    except NotRunning:
+        return False
+    deadline = time.monotonic() + _PATIENCE
+    while _pid() is not None:
+        if time.monotonic() > deadline:
+            raise Conflict("dagentd was told to stop and still runs", hint="dagentd logs; or kill it by its process id")
+        time.sleep(0.02)
+    return True
+
+
+def _pid() -> int | None:
+    try:
+        with Client(timeout=5) as daemon:
+            return int(daemon.call("daemon.status")["pid"])
+    except Unreachable:
+        return None
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(as_json: bool) -> int:
+    """Show what the daemon does and what is wrong.
+
+    The exit status is 1 if it is degraded, 3 if it does not run.
+    """
+    with Client() as daemon:
+        found = daemon.call("daemon.status")
+    if as_json:
+        output.print_json(found)
+    else:
+        _print_status(found)
+    return 1 if found["health"] == "degraded" else 0
+
+
+def _print_status(found: dict[str, Any]) -> None:
+    memory = found.get("memory")
+    queued = sum(len(each["waiting"]) for each in found["queues"]["waiting"]) + len(found["queues"]["running"])
+    output.fields([
+        ("health", found["health"]),
+        ("process", f"{found['pid']}, up {_duration(found['uptime'])}, version {found['version']}"),
+        ("memory", f"{output.size(memory['resident'])}, {memory['threads']} threads" if memory else "unknown"),
+        ("clients", found["connections"]),
+        ("jobs", queued),
+        ("looks again", f"every {found['watches']['everySeconds']} s"),
+    ])
+    output.line()
+    columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True), Column("")]
+    output.table(columns, map(_project, found["projects"]), empty="No projects: add one with `dagentd init PATH`.")
+    for problem in [*found["problems"], *found["queues"]["failing"]]:
+        output.line(f"! {problem['path']}: {problem['message']}\n  {problem['hint']}")
+
+
+def _project(each: dict[str, Any]) -> tuple[object, ...]:
+    return each["root"], len(each["worktrees"]), "read-only" if each["readOnly"] else ""
+
+
+def _duration(seconds: float) -> str:
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return f"{int(seconds)} s"
+
+
+@click.command()
+@click.option("-f", "--follow", is_flag=True, help="Go on printing what comes.")
+@click.option("-n", "--lines", type=click.IntRange(min=0), default=50, show_default=True, help="How many.")
+def logs(follow: bool, lines: int) -> int:
+    """Print the end of the daemon's log."""
+    path = paths.log_file()
+    if not path.exists():
+        output.line(f"There is no log yet ({path}).")
+        return 0
+    with path.open(encoding="utf-8", errors="replace") as log:
+        for line in log.readlines()[-lines:] if lines else ():
+            output.line(line.rstrip("\n"))
+        log.seek(0, 2)
+        while follow:
+            if line := log.readline():
+                output.line(line.rstrip("\n"))
+            else:
+                time.sleep(0.2)
+    return 0

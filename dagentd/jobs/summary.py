@@ -1,0 +1,81 @@
+"""Summaries for lists: cheap, from documents that are small."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dagentd.errors import DagentdError
+from dagentd.model.calibration import Calibration
+from dagentd.model.feature import Dag, Feature
+from dagentd.model.jsontext import Undecodable
+from dagentd.model.project import FeatureFolder, SessionFolder
+from dagentd.settings import Settings
+from dagentd.store import layout
+from dagentd.store.store import Store
+
+_KEPT = ("type", "agentType", "taskId", "taskState", "status", "createdAt", "updatedAt", "stats")
+_BYTES_PER_TOKEN = 4  # of typical text; a list must not load the vocabulary
+
+
+def project(store: Store) -> dict[str, Any]:
+    return {"root": str(store.project.root), "readOnly": store.read_only, "worktrees": _worktrees(store)}
+
+
+def _worktrees(store: Store) -> list[str]:
+    return [tree.name for tree in layout.trees(store.project) if tree.worktree != store.project.root]
+
+
+def feature(store: Store, folder: FeatureFolder) -> dict[str, Any]:
+    place = {"id": folder.id, "project": str(store.project.root), "worktree": str(folder.tree.worktree)}
+    try:
+        document = Feature.parse(_optional(folder, "feature.json")).raw()
+        dag = Dag.parse(_optional(folder, "dag.json"))
+    except (DagentdError, Undecodable) as error:
+        return {**place, "error": str(error)}
+    return {**document, **place, "dagSummary": dag.summary() if dag.nodes else None}
+
+
+def _optional(folder: FeatureFolder, name: str) -> dict[str, Any]:
+    try:
+        return layout.read_object(folder.path / name)
+    except FileNotFoundError:
+        return {}
+
+
+def sessions(store: Store, settings: Settings) -> list[dict[str, Any]]:
+    return [session(store, folder, settings) for folder in store.folders()]
+
+
+def session(store: Store, folder: SessionFolder, settings: Settings) -> dict[str, Any]:
+    """From session.json alone where it can be read: a list must not read every chat."""
+    tree = folder.feature.tree
+    place = {"id": folder.id, "featureId": folder.feature.id, "worktree": str(tree.worktree)}
+    try:
+        raw = _document(store, folder)
+    except DagentdError as error:
+        return {**place, "error": str(error), "hint": error.hint}
+    held = {key: raw[key] for key in _KEPT if key in raw}
+    return {**place, "project": str(store.project.root), **held, **_size(folder, settings)}
+
+
+def _document(store: Store, folder: SessionFolder) -> dict[str, Any]:
+    try:
+        return layout.read_object(folder.document("session"))
+    except FileNotFoundError:
+        with store.using(folder.id, folder.feature.tree.name) as session:
+            return session.document()
+
+
+def _size(folder: SessionFolder, settings: Settings) -> dict[str, Any]:
+    """Estimated from the sizes of the documents; `session.previewRequest` counts."""
+    size = sum(_bytes(folder, name) for name in ("chat", "checkpoint", "context", "agent-description"))
+    tokens = Calibration().tokens(size // _BYTES_PER_TOKEN, settings.compaction.model)
+    limit = settings.budget.limit
+    return {"tokens": tokens, "budget": {"limit": limit, "share": round(tokens / limit, 3), "estimated": True}}
+
+
+def _bytes(folder: SessionFolder, name: str) -> int:
+    try:
+        return folder.document(name).stat().st_size
+    except OSError:
+        return 0

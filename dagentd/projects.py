@@ -1,0 +1,96 @@
+"""The projects that are served: opened, followed as the registry changes, looked at, closed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from dagentd.adapters import clock
+from dagentd.errors import Conflict, DagentdError, NotAllowed
+from dagentd.jobs.reconcile import reconcile
+from dagentd.model.problem import Problem
+from dagentd.model.project import Project
+from dagentd.settings import Settings
+from dagentd.store.actions import Announce
+from dagentd.store.index import Index
+from dagentd.store.store import Store
+from dagentd.worker import Worker
+
+_log = logging.getLogger(__name__)
+
+
+class Projects:
+    """A project that another process writes to is served read-only until that process ends."""
+
+    def __init__(self, settings: Callable[[], Settings], index: Index, worker: Worker, announce: Announce) -> None:
+        self._settings, self._index, self._worker, self._announce = settings, index, worker, announce
+        self._lock = threading.Lock()
+        self._stores: dict[Path, Store] = {}
+        self._problems: dict[str, Problem] = {}
+
+    def stores(self) -> list[Store]:
+        with self._lock:
+            return list(self._stores.values())
+
+    def follow(self, wanted: Iterable[Project]) -> None:
+        """Serve exactly these from now on."""
+        projects = {project.root: project for project in wanted}
+        for store in self.stores():
+            if store.project.root not in projects:
+                self._drop(store)
+        for root, project in projects.items():
+            if root not in self._stores:
+                self._open(project)
+
+    def look(self) -> None:
+        """Have every project looked at; one whose writer ended is taken over."""
+        for store in self.stores():
+            if store.read_only:
+                self._drop(store)
+                self._open(store.project)
+        for store in self.stores():
+            self._worker.submit(str(store.project.root), "reconcile", lambda store=store: reconcile(store))  # type: ignore[misc]
+
+    def problems(self) -> list[Problem]:
+        own = [problem for store in self.stores() for problem in store.all_problems()]
+        return [*self._problems.values(), *own]
+
+    def close(self) -> None:
+        for store in self.stores():
+            self._drop(store)
+
+    def _open(self, project: Project) -> None:
+        key = str(project.root)
+        self._problems.pop(key, None)
+        try:
+            store = self._opened(project)
+        except DagentdError as error:
+            self._note(key, "project", error)
+            return
+        with self._lock:
+            self._stores[project.root] = store
+
+    def _opened(self, project: Project) -> Store:
+        if not project.common_dir.is_dir():
+            hint = "If it was moved, run `dagentd init` in its new place; else `dagentd remove` it."
+            raise NotAllowed("the repository is not there", path=project.root, hint=hint)
+        settle = self._settings().watch.settle_ms / 1000
+        try:
+            return Store(project, self._index, settle=settle, announce=self._announce)
+        except (Conflict, NotAllowed) as error:
+            self._note(str(project.root), "read-only", error)
+            return Store(project, self._index, settle=settle, read_only=True)
+
+    def _note(self, key: str, kind: str, error: DagentdError) -> None:
+        _log.warning("%s: %s", key, error)
+        self._problems[key] = Problem.of(kind, error, clock.stamp())
+
+    def _drop(self, store: Store) -> None:
+        root = store.project.root
+        self._worker.forget(str(root))
+        with self._lock:
+            self._stores.pop(root, None)
+        self._problems.pop(str(root), None)
+        store.close()

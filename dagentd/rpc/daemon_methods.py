@@ -1,0 +1,46 @@
+"""`daemon.*`, `events.*` and `rpc.discover`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dagentd.rpc import params
+from dagentd.rpc.service import Caller
+
+
+def ping(caller: Caller, given: params.Nothing) -> dict[str, Any]:
+    """Answers at once."""
+    return {}
+
+
+def status(caller: Caller, given: params.Nothing) -> dict[str, Any]:
+    """What is served, what is queued, what is wrong."""
+    return caller.service.status()
+
+
+def shutdown(caller: Caller, given: params.Nothing) -> dict[str, Any]:
+    """Finish what is under way, then end."""
+    caller.service.shut_down()
+    return {}
+
+
+def subscribe(caller: Caller, given: params.Subscribe) -> dict[str, Any]:
+    """Events from now on, or from `since`, as notifications `event`."""
+    made = caller.service.events.subscribe(
+        caller.deliver, types=given.types, project=given.project, session_id=given.session_id, since=given.since
+    )
+    caller.subscriptions.add(made.id)
+    return {"subscription": made.id, "seq": made.seq, "continuous": made.continuous}
+
+
+def unsubscribe(caller: Caller, given: params.Unsubscribe) -> dict[str, Any]:
+    """No more events for this subscription."""
+    if given.subscription in caller.subscriptions:
+        caller.subscriptions.remove(given.subscription)
+        caller.service.events.unsubscribe(given.subscription)
+    return {}
+
+
+def discover(caller: Caller, given: params.Nothing) -> dict[str, Any]:
+    """This description, made from the table of methods."""
+    return caller.discover()

@@ -1,0 +1,78 @@
+"""The table of methods: name, parameters, what answers, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from dagentd.errors import InvalidInput
+from dagentd.rpc import daemon_methods, params, project_methods, session_methods
+from dagentd.rpc.params import Params
+
+
+@dataclass(frozen=True)
+class Method:
+    """`slow` ones may take seconds: they are not answered in the thread that reads the connection."""
+
+    name: str
+    params: type[Params]
+    answer: Callable[..., Any]
+    slow: bool = False
+
+    @property
+    def summary(self) -> str:
+        return (self.answer.__doc__ or "").strip()
+
+    def parse(self, given: Any) -> Params:
+        """Parameters by name, checked before the call."""
+        if given is not None and not isinstance(given, dict):
+            raise InvalidInput("parameters are given by name", hint="Send an object as `params`.")
+        try:
+            return self.params.model_validate(given or {})
+        except ValidationError as error:
+            raise InvalidInput(_in_words(error), hint=f"`rpc.discover` describes {self.name}.") from None
+
+
+def _in_words(error: ValidationError) -> str:
+    parts = []
+    for each in error.errors(include_url=False, include_input=False):
+        where = ".".join(str(part) for part in each["loc"]) or "params"
+        parts.append(f"{where}: {each['msg'].lower()}")
+    return "; ".join(parts)
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("daemon.ping", params.Nothing, daemon_methods.ping),
+        Method("daemon.status", params.Nothing, daemon_methods.status),
+        Method("daemon.shutdown", params.Nothing, daemon_methods.shutdown),
+        Method("project.list", params.Nothing, project_methods.projects),
+        Method("project.scan", params.OfProject, project_methods.scan, slow=True),
+        Method("feature.list", params.Features, project_methods.features, slow=True),
+        Method("feature.get", params.OfFeature, project_methods.feature),
+        Method("session.list", params.Sessions, session_methods.sessions, slow=True),
+        Method("session.getOrCreate", params.GetOrCreate, session_methods.get_or_create),
+        Method("session.get", params.OfSession, session_methods.get),
+        Method("session.addMessage", params.AddMessage, session_methods.add_message),
+        Method("session.addMessages", params.AddMessages, session_methods.add_messages),
+        Method("session.getMessages", params.Messages, session_methods.messages),
+        Method("session.getHistory", params.History, session_methods.history),
+        Method("session.clearMessages", params.OfSession, session_methods.clear_messages),
+        Method("session.getCheckpoint", params.OfSession, session_methods.checkpoint),
+        Method("session.updateCheckpoint", params.UpdateCheckpoint, session_methods.update_checkpoint),
+        Method("session.getContext", params.OfSession, session_methods.context),
+        Method("session.updateContext", params.UpdateContext, session_methods.update_context),
+        Method("session.getAgentDescription", params.OfSession, session_methods.agent_description),
+        Method("session.setAgentDescription", params.SetAgentDescription, session_methods.set_agent_description),
+        Method("session.buildRequest", params.BuildRequest, session_methods.build_request, slow=True),
+        Method("session.previewRequest", params.BuildRequest, session_methods.preview_request, slow=True),
+        Method("session.archive", params.OfSession, session_methods.archive),
+        Method("events.subscribe", params.Subscribe, daemon_methods.subscribe),
+        Method("events.unsubscribe", params.Unsubscribe, daemon_methods.unsubscribe),
+        Method("rpc.discover", params.Nothing, daemon_methods.discover),
+    )
+}

@@ -1,0 +1,106 @@
+"""The parameters of the methods: what they are called on the socket, and what may be in them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from dagentd.model.ids import AgentType, SessionType, TaskState
+
+
+class Params(BaseModel):
+    """camelCase outside; a name that is not known is refused, because a misspelt one would be ignored."""
+
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+
+class Nothing(Params):
+    pass
+
+
+class OfProject(Params):
+    project: str
+
+
+class OfFeature(Params):
+    feature_id: str
+    project: str | None = None
+    worktree: str | None = None
+
+
+class Features(Params):
+    project: str | None = None
+
+
+class OfSession(Params):
+    """`project` may be left out where the id is unique; `worktree` chooses where several have the session."""
+
+    session_id: str
+    project: str | None = None
+    worktree: str | None = None
+
+
+class Sessions(Params):
+    project: str | None = None
+    feature_id: str | None = None
+    status: str | None = None
+
+
+class GetOrCreate(Params):
+    project: str
+    type: SessionType
+    agent_type: AgentType
+    feature_id: str
+    task_id: str | None = None
+    task_state: TaskState | None = None
+    worktree: str | None = None
+
+
+class AddMessage(OfSession):
+    role: Literal["user", "assistant", "system"]
+    content: Any
+    metadata: dict[str, Any] | None = None
+    id: str | None = None
+
+
+class AddMessages(OfSession):
+    messages: list[dict[str, Any]] = Field(min_length=1)
+
+
+class Messages(OfSession):
+    limit: int = Field(default=10, ge=0)
+    include_internal: bool = False
+
+
+class History(OfSession):
+    before: str | None = None
+    limit: int = Field(default=100, ge=1)
+
+
+class UpdateCheckpoint(OfSession):
+    checkpoint: dict[str, Any]
+
+
+class UpdateContext(OfSession):
+    context: dict[str, Any]
+
+
+class SetAgentDescription(OfSession):
+    agent_description: dict[str, Any]
+
+
+class BuildRequest(OfSession):
+    user_message: str = ""
+
+
+class Subscribe(Params):
+    types: list[str] | None = None
+    project: str | None = None
+    session_id: str | None = None
+    since: int | None = None
+
+
+class Unsubscribe(Params):
+    subscription: str

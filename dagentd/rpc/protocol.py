@@ -1,0 +1,144 @@
+"""JSON-RPC 2.0 without a socket: a line becomes calls, and what came of them becomes a line."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dagentd.errors import DagentdError
+from dagentd.model import jsontext
+from dagentd.rpc.answers import Bug as Bug
+from dagentd.rpc.answers import Id, answers
+from dagentd.rpc.frames import ParseError, parse
+
+MAX_LINE = 16 * 1024 * 1024  # bytes, the newline not counted
+# Both bound the answer: a line of 16 MiB has room for eight million entries, each answered by a longer one.
+MAX_BATCH = 1000
+MAX_ID = 1024  # bytes of JSON
+
+Params = dict[str, Any] | list[Any] | None
+
+_HINT = "Send one request a line as in https://www.jsonrpc.org/specification."
+
+
+class InvalidRequest(DagentdError):
+    code = -32600
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"Invalid Request: {reason}", hint=_HINT)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    id: Id
+    method: str
+    params: Params
+    notification: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An entry that is no call; the id is null where none could be made out."""
+
+    id: Id
+    error: DagentdError
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """One line that was read: the calls to make and the errors that are already decided, as they were sent."""
+
+    entries: list[Call | Refused]
+    batch: bool = False
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        return [entry for entry in self.entries if isinstance(entry, Call)]
+
+    @property
+    def errors(self) -> list[Refused]:
+        return [entry for entry in self.entries if isinstance(entry, Refused)]
+
+    def answer(self, outcomes: Iterable[Any]) -> bytes | None:
+        """The line to send back, or none. One outcome a call, notifications too: its result or its exception."""
+        given = deque(outcomes)
+        settled: list[tuple[Id, Any]] = []
+        for entry in self.entries:
+            outcome = entry.error if isinstance(entry, Refused) else given.popleft()
+            if isinstance(entry, Refused) or not entry.notification:
+                settled.append((entry.id, outcome))
+        if not settled:
+            return None
+        lines = answers(settled, MAX_LINE - len(b"[]"))
+        return (b"[" + b",".join(lines) + b"]" if self.batch else lines[0]) + b"\n"
+
+
+def read(line: bytes) -> Incoming | None:
+    """Nothing for a blank line; whatever else is sent gets calls or errors, and never an exception."""
+    if not line.strip(b" \t\r\n"):
+        return None
+    if len(line) > MAX_LINE + len(b"\n"):
+        return _refused(_too_long())
+    try:
+        value = parse(line)
+    except ParseError as error:
+        return _refused(error)
+    if not isinstance(value, list):
+        return Incoming([_entry(value)])
+    if not 0 < len(value) <= MAX_BATCH:
+        return _refused(InvalidRequest(f"a batch has 1 to {MAX_BATCH} requests, not {len(value)}"))
+    return Incoming([_entry(each) for each in value], batch=True)
+
+
+def too_long() -> bytes:
+    """The answer to a line that was given up on when it passed MAX_LINE."""
+    return answers([(None, _too_long())], MAX_LINE)[0] + b"\n"
+
+
+def request(method: str, params: Params, id: Id) -> bytes:
+    return _line({"jsonrpc": "2.0", "id": id, "method": method}, params)
+
+
+def notification(method: str, params: Params) -> bytes:
+    return _line({"jsonrpc": "2.0", "method": method}, params)
+
+
+def _line(message: dict[str, Any], params: Params) -> bytes:
+    return jsontext.encode(message if params is None else message | {"params": params}) + b"\n"
+
+
+def _too_long() -> InvalidRequest:
+    return InvalidRequest(f"a line has at most {MAX_LINE} bytes")
+
+
+def _refused(error: DagentdError) -> Incoming:
+    return Incoming([Refused(None, error)])
+
+
+def _entry(value: Any) -> Call | Refused:
+    if not isinstance(value, dict):
+        return Refused(None, InvalidRequest(f"a request is an object, not {jsontext.kind(value)}"))
+    id = value.get("id")
+    if not _is_id(id):
+        return Refused(None, InvalidRequest(f"an id is a text, an integer or null, of at most {MAX_ID} bytes"))
+    if reason := _fault(value):
+        return Refused(id, InvalidRequest(reason))
+    return Call(id, value["method"], value.get("params"), "id" not in value)
+
+
+def _is_id(value: Any) -> bool:
+    """By exact type: to Python true is an integer too."""
+    return type(value) in (str, int, type(None)) and len(jsontext.encode(value)) <= MAX_ID
+
+
+def _fault(value: dict[str, Any]) -> str:
+    if value.get("jsonrpc") != "2.0":
+        return '`jsonrpc` must be "2.0"'
+    if not isinstance(value.get("method"), str):
+        return "`method` must be a text"
+    if "params" in value and not isinstance(value["params"], dict | list):
+        return "`params` must be an object or a list"
+    return ""

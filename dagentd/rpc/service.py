@@ -1,0 +1,80 @@
+"""What the methods act on: the open projects, and who asked."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from dagentd.errors import Conflict, NotFound
+from dagentd.events import Event, Events
+from dagentd.model import jsontext
+from dagentd.rpc.protocol import MAX_LINE
+from dagentd.settings import Settings
+from dagentd.store.session import Session
+from dagentd.store.store import Store
+
+_ROOM = MAX_LINE - 4096  # for a list in an answer: the rest of the line is less
+
+
+class Service(Protocol):
+    """What a method may use of the daemon."""
+
+    events: Events
+    settings: Settings
+
+    def stores(self) -> list[Store]: ...
+
+    def status(self) -> dict[str, Any]: ...
+
+    def shut_down(self) -> None: ...
+
+
+@dataclass
+class Caller:
+    """One connection, as its methods see it."""
+
+    service: Service
+    deliver: Callable[[Event], bool]
+    discover: Callable[[], dict[str, Any]]
+    subscriptions: set[str] = field(default_factory=set)
+
+
+def store_at(service: Service, project: str) -> Store:
+    """The project that a path lies in."""
+    path = Path(project)
+    for store in service.stores():
+        if path.is_absolute() and path.is_relative_to(store.project.root):
+            return store
+    raise NotFound(f"no project at {project}", hint="dagentd projects; add it with `dagentd init`.")
+
+
+@contextlib.contextmanager
+def session_of(
+    service: Service, session_id: str, project: str | None, worktree: str | None
+) -> Iterator[tuple[Store, Session]]:
+    """The session, kept open for as long as it is used."""
+    store = store_at(service, project) if project is not None else _only(service, session_id, worktree)
+    with store.using(session_id, worktree) as session:
+        yield store, session
+
+
+def _only(service: Service, session_id: str, worktree: str | None) -> Store:
+    stores = service.stores()
+    found = stores if len(stores) == 1 else [each for each in stores if each.has(session_id, worktree)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFound(f"no session {session_id}", hint="dagentd sessions")
+    roots = ", ".join(str(each.project.root) for each in found)
+    raise Conflict(f"{session_id} is in several projects: {roots}", hint="Name one with `project`.")
+
+
+def fitting(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """As many of the last messages as one line can carry."""
+    room, start = _ROOM, len(messages)
+    while start and (room := room - len(jsontext.encode(messages[start - 1])) - 2) >= 0:
+        start -= 1
+    return messages[start:]

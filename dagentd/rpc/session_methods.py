@@ -1,0 +1,140 @@
+"""`session.*`: what tools do with sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from dagentd.errors import LimitReached
+from dagentd.jobs import request as requests
+from dagentd.jobs import summary
+from dagentd.rpc import params
+from dagentd.rpc.service import Caller, fitting, session_of, store_at
+from dagentd.store.session import Session
+from dagentd.store.store import Store
+
+T = TypeVar("T")
+
+
+def _with(caller: Caller, given: params.OfSession, act: Callable[[Store, Session], T]) -> T:
+    with session_of(caller.service, given.session_id, given.project, given.worktree) as (store, session):
+        return act(store, session)
+
+
+def sessions(caller: Caller, given: params.Sessions) -> dict[str, Any]:
+    """Summaries of sessions, with their tokens and their share of the budget."""
+    stores = caller.service.stores() if given.project is None else [store_at(caller.service, given.project)]
+    found = [each for store in stores for each in summary.sessions(store, caller.service.settings)]
+    if given.feature_id is not None:
+        found = [each for each in found if each["featureId"] == given.feature_id]
+    if given.status is not None:
+        found = [each for each in found if each.get("status") == given.status]
+    return {"sessions": found}
+
+
+def get_or_create(caller: Caller, given: params.GetOrCreate) -> dict[str, Any]:
+    """The session of a feature or of a task's state, made and linked if there is none."""
+    store = store_at(caller.service, given.project)
+    where = (given.feature_id, given.task_id, given.task_state, given.worktree)
+    session = store.get_or_create(given.type, given.agent_type, *where)
+    try:
+        return session.document()
+    finally:
+        session.leave()
+
+
+def get(caller: Caller, given: params.OfSession) -> dict[str, Any]:
+    """A session: its document, its project and its worktree."""
+    return _with(caller, given, lambda _, session: session.document())
+
+
+def add_message(caller: Caller, given: params.AddMessage) -> dict[str, Any]:
+    """Add a message; answered when it is on disk. The same `id` and content twice is stored once."""
+    raw = {"role": given.role, "content": given.content, "metadata": given.metadata, "id": given.id}
+    return _with(caller, given, lambda _, session: session.add([raw])[0])
+
+
+def add_messages(caller: Caller, given: params.AddMessages) -> dict[str, Any]:
+    """Add several messages, all or none: a tool call stays with its result."""
+    return {"messages": _with(caller, given, lambda _, session: session.add(given.messages))}
+
+
+def messages(caller: Caller, given: params.Messages) -> dict[str, Any]:
+    """The last messages in chat, and how many there are."""
+    found, total = _with(caller, given, lambda _, s: s.messages(given.limit, given.include_internal))
+    shown = _fitting(found)
+    return {"messages": shown, "total": total, **({"more": True} if len(shown) < len(found) else {})}
+
+
+def history(caller: Caller, given: params.History) -> dict[str, Any]:
+    """Every message dagentd ever saw, in order, up to the one before `before`."""
+    found, more = _with(caller, given, lambda _, s: s.history(given.before, min(given.limit, 10_000)))
+    shown = _fitting(found)
+    return {"messages": shown, "more": more or len(shown) < len(found)}
+
+
+def _fitting(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    shown = fitting(found)
+    if found and not shown:
+        told = f"message {found[-1].get('id')!a} does not fit into one line of 16 MiB"
+        raise LimitReached(told, hint="Read it from the session's history file.")
+    return shown
+
+
+def clear_messages(caller: Caller, given: params.OfSession) -> dict[str, Any]:
+    """All messages leave chat; they stay in history, and the checkpoint stays."""
+    return {"messagesCleared": _with(caller, given, lambda _, session: session.clear())}
+
+
+def checkpoint(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
+    """The checkpoint, null if there is none."""
+    return _with(caller, given, lambda _, session: session.checkpoint())
+
+
+def update_checkpoint(caller: Caller, given: params.UpdateCheckpoint) -> dict[str, Any]:
+    """Set fields of the checkpoint; its version rises."""
+    return _with(caller, given, lambda _, session: session.update_checkpoint(given.checkpoint))
+
+
+def context(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
+    """The context, null if there is none."""
+    return _with(caller, given, lambda _, session: session.read("context"))
+
+
+def update_context(caller: Caller, given: params.UpdateContext) -> dict[str, Any]:
+    """Replace the context."""
+    _with(caller, given, lambda _, session: session.replace("context", given.context))
+    return given.context
+
+
+def agent_description(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
+    """The agent description, null if there is none."""
+    return _with(caller, given, lambda _, session: session.read("agent-description"))
+
+
+def set_agent_description(caller: Caller, given: params.SetAgentDescription) -> dict[str, Any]:
+    """Replace the agent description."""
+    _with(caller, given, lambda _, session: session.replace("agent-description", given.agent_description))
+    return given.agent_description
+
+
+def build_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any]:
+    """The request to send to a model, with the user's message."""
+    settings = caller.service.settings
+    return _with(caller, given, lambda store, s: requests.build(store, s, given.user_message, settings))
+
+
+def preview_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any]:
+    """The same as buildRequest, with what each part costs."""
+    settings = caller.service.settings
+    return _with(caller, given, lambda store, s: requests.preview(store, s, given.user_message, settings))
+
+
+def archive(caller: Caller, given: params.OfSession) -> dict[str, Any]:
+    """Give a session the status `archived`; it can still be read."""
+
+    def act(_: Store, session: Session) -> dict[str, Any]:
+        session.archive()
+        return session.document()
+
+    return _with(caller, given, act)

@@ -1,0 +1,227 @@
+"""Runs jobs in threads: one after the other for a key, beside each other for different keys. It knows no job."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, TypeVar
+
+from dagentd.errors import DagentdError, LimitReached, NotAllowed, NotFound
+from dagentd.model.problem import Problem
+
+MAX_WAITING = 10_000
+MAX_TRIES = 8  # in a row, over two minutes; then parked, and each new request gets one
+FIRST_DELAY = 1.0  # seconds, doubled with each failure in a row
+LONGEST_DELAY = 60.0
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False)
+class _Request:
+    key: str
+    name: str
+    job: Callable[[], object]
+    answer: Future[Any] | None  # None: nobody waits, so a failure is ours to record and to try again
+    forgotten: bool = False
+
+    @property
+    def place(self) -> tuple[str, str, bool]:
+        """Equal for equal requests."""
+        return self.key, self.name, self.answer is not None
+
+    def tell(self, value: object, error: BaseException | None) -> None:
+        if self.answer is not None:
+            self.answer.set_result(value) if error is None else self.answer.set_exception(error)
+
+
+@dataclass(frozen=True)
+class _Failure:
+    problem: Problem
+    tries: int
+
+
+@dataclass
+class _Trouble:
+    """What fails for one key. All of it is left alone until `due`, but for what somebody waits for."""
+
+    failures: dict[str, _Failure] = field(default_factory=dict)
+    due: float = -inf
+
+    def add(self, request: _Request, error: DagentdError, now: float, stamp: str) -> bool:
+        """Whether to try again."""
+        known = self.failures.get(request.name)
+        tries, since = (min(known.tries + 1, MAX_TRIES), known.problem.since) if known else (1, stamp)
+        problem = Problem(f"job-{request.name}", error.message, error.path or request.key, error.hint, since)
+        self.failures[request.name] = _Failure(problem, tries)
+        self.due = now + min(FIRST_DELAY * 2 ** (tries - 1), LONGEST_DELAY)
+        return tries < MAX_TRIES
+
+
+class Worker:
+    def __init__(
+        self,
+        threads: int,
+        stamp: Callable[[], str],
+        on_bug: Callable[[BaseException], object],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stamp, self._on_bug, self._clock = stamp, on_bug, clock
+        self._changed = threading.Condition()
+        self._waiting: dict[tuple[str, str, bool], _Request] = {}  # in the order of their turns
+        self._running: dict[str, _Request] = {}
+        self._trouble: dict[str, _Trouble] = {}
+        self._stopping = False
+        self._threads = [threading.Thread(target=self._run, name=f"worker-{n}", daemon=True) for n in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, key: str, name: str, job: Callable[[], object]) -> None:
+        """Run it in its turn and, if it fails, some more times. An equal one that still waits does for both."""
+        with self._changed:
+            if not self._stopping:
+                self._add(_Request(key, name, job, None))
+
+    def ask(self, key: str, name: str, job: Callable[[], T]) -> Future[T]:
+        """Run it in its turn and once, however the key fares: who asked is told of the failure and decides."""
+        answer: Future[T] = Future()
+        answer.set_running_or_notify_cancel()  # none of those who share it can cancel it for the others
+        with self._changed:
+            if self._stopping:
+                raise _stopped()
+            return self._add(_Request(key, name, job, answer)).answer or answer
+
+    def forget(self, key: str) -> None:
+        """The feature is gone, and with it what waits for it and what was wrong with it."""
+        with self._changed:
+            dropped = [self._waiting.pop(place) for place in list(self._waiting) if place[0] == key]
+            self._trouble.pop(key, None)
+            if key in self._running:
+                self._running[key].forgotten = True
+        _refuse(dropped, NotFound("it was removed while a request waited", path=key))
+
+    def status(self) -> dict[str, list[dict[str, Any]]]:
+        with self._changed:
+            queues: dict[str, list[str]] = {}
+            for request in self._waiting.values():
+                queues.setdefault(request.key, []).append(request.name)
+            return {
+                "queues": [{"key": key, "waiting": names} for key, names in queues.items()],
+                "running": [{"key": request.key, "name": request.name} for request in self._running.values()],
+                "failing": self._failing(self._clock()),
+            }
+
+    def drain(self, timeout: float) -> bool:
+        """Finish what runs, drop what waits: the next start finds it again. False: something runs for longer."""
+        with self._changed:
+            self._stopping = True
+            dropped, self._waiting = list(self._waiting.values()), {}
+            self._changed.notify_all()
+        _refuse(dropped, _stopped())
+        end = time.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _add(self, request: _Request) -> _Request:
+        known = self._waiting.get(request.place)
+        if known is not None:
+            return known
+        if len(self._waiting) >= MAX_WAITING:
+            raise LimitReached(f"{MAX_WAITING} jobs are waiting", hint="Look at `dagentd status`, and try again later.")
+        self._waiting[request.place] = request
+        self._changed.notify()
+        return request
+
+    def _run(self) -> None:
+        while (request := self._next()) is not None:
+            self._perform(request)
+            del request  # an idle thread keeps nothing alive
+
+    def _next(self) -> _Request | None:
+        with self._changed:
+            while not self._stopping:
+                now, soonest = self._clock(), inf
+                for request in self._waiting.values():
+                    ready = self._ready_at(request)
+                    if ready <= now:
+                        self._running[request.key] = self._waiting.pop(request.place)
+                        return request
+                    soonest = min(soonest, ready)
+                self._changed.wait(None if soonest == inf else soonest - now)
+        return None
+
+    def _ready_at(self, request: _Request) -> float:
+        if request.key in self._running:
+            return inf
+        trouble = self._trouble.get(request.key)
+        return -inf if trouble is None or request.answer is not None else trouble.due
+
+    def _perform(self, request: _Request) -> None:
+        value, error = None, None
+        try:
+            value = request.job()
+        except BaseException as raised:  # even SystemExit: the thread has other keys to serve
+            error = raised
+        known = _expected(error)
+        with self._changed:
+            del self._running[request.key]
+            if error is None:
+                self._recover(request)
+            elif known is not None and request.answer is None and not request.forgotten:
+                self._back_off(request, known)
+        request.tell(value, error)
+        if error is not None and known is None:
+            error.add_note(f"in the job {request.name} of {request.key}")
+            with contextlib.suppress(Exception):
+                self._on_bug(error)
+
+    def _recover(self, request: _Request) -> None:
+        trouble = self._trouble.get(request.key)
+        if trouble is not None:
+            trouble.failures.pop(request.name, None)
+            if not trouble.failures:
+                del self._trouble[request.key]
+
+    def _back_off(self, request: _Request, error: DagentdError) -> None:
+        trouble = self._trouble.setdefault(request.key, _Trouble())
+        again = trouble.add(request, error, self._clock(), self._stamp())
+        if again and not self._stopping:
+            self._waiting.setdefault(request.place, request)
+            self._changed.notify_all()  # whoever is still free then must know when to wake
+
+    def _failing(self, now: float) -> list[dict[str, Any]]:
+        """`retryIn` is None for what is parked until it is submitted again."""
+        return [
+            {
+                **failure.problem.raw(),
+                "key": key,
+                "name": name,
+                "tries": failure.tries,
+                "retryIn": max(0.0, trouble.due - now) if (key, name, False) in self._waiting else None,
+            }
+            for key, trouble in self._trouble.items()
+            for name, failure in trouble.failures.items()
+        ]
+
+
+def _expected(error: BaseException | None) -> DagentdError | None:
+    if isinstance(error, OSError):
+        path = error.filename if isinstance(error.filename, str) else None
+        told = f"the system says: {error.strerror or error}"
+        return DagentdError(told, path=path, hint="Look at the disk and at dmesg.")
+    return error if isinstance(error, DagentdError) else None
+
+
+def _stopped() -> DagentdError:
+    return NotAllowed("dagentd is stopping", hint="Ask again when it runs: `dagentd start`.")
+
+
+def _refuse(requests: Iterable[_Request], error: DagentdError) -> None:
+    for request in requests:
+        request.tell(None, error)
