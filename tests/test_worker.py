@@ -1,0 +1,418 @@
+"""Jobs of one key never overlap and none is forgotten; what fails is left in peace, and given up in the end."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from functools import partial
+from queue import Queue
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dagentd import worker as module
+from dagentd.errors import Conflict, DagentdError, LimitReached, NotAllowed, NotFound
+from dagentd.worker import Worker
+
+WAIT = 30.0  # seconds until a test is given up
+Make = Callable[..., Worker]
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Gate:
+    """A job that tells when it runs, and runs until it is let go."""
+
+    def __init__(self) -> None:
+        self.entered, self.open = threading.Event(), threading.Event()
+
+    def __call__(self) -> str:
+        self.entered.set()
+        assert self.open.wait(WAIT)
+        return "through"
+
+
+class Failing:
+    """A job that raises what it is given, turn by turn, and then succeeds."""
+
+    def __init__(self, *errors: BaseException) -> None:
+        self.errors, self.runs = list(errors), 0
+
+    def __call__(self) -> str:
+        self.runs += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return "done"
+
+
+@pytest.fixture
+def bugs() -> Queue[BaseException]:
+    return Queue()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def make(bugs: Queue[BaseException], clock: Clock) -> Iterator[Make]:
+    made: list[Worker] = []
+
+    def make(threads: int = 1, clock: Callable[[], float] = clock) -> Worker:
+        stamps = (f"stamp {number}" for number in itertools.count(1))
+        made.append(Worker(threads, lambda: next(stamps), bugs.put, clock))
+        return made[-1]
+
+    yield make
+    assert all(worker.drain(WAIT) for worker in made)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("worker-")]
+    assert bugs.empty()
+
+
+def look(worker: Worker) -> None:
+    """Returns when the only thread has done all that was due: it takes what waited longest first."""
+    worker.ask("another key", "look", lambda: None).result(WAIT)
+
+
+def failing(worker: Worker) -> dict[str, Any]:
+    look(worker)
+    (found,) = worker.status()["failing"]
+    return found
+
+
+def test_who_asks_gets_the_result_or_the_error(make: Make) -> None:
+    worker = make()
+    assert worker.ask("a", "count", lambda: 42).result(WAIT) == 42
+    with pytest.raises(NotFound, match="no such thing"):
+        worker.ask("a", "find", Failing(NotFound("no such thing"))).result(WAIT)
+    assert worker.status() == {"queues": [], "running": [], "failing": []}
+
+
+def test_one_key_is_served_in_order(make: Make) -> None:
+    worker, gate, order = make(threads=3), Gate(), Queue[str]()
+    worker.submit("a", "first", gate)
+    assert gate.entered.wait(WAIT)
+    worker.submit("a", "second", lambda: order.put("second"))
+    last = worker.ask("a", "third", lambda: order.put("third"))
+    worker.ask("b", "meanwhile", lambda: order.put("meanwhile")).result(WAIT)
+    assert worker.status() == {
+        "queues": [{"key": "a", "waiting": ["second", "third"]}],
+        "running": [{"key": "a", "name": "first"}],
+        "failing": [],
+    }
+    gate.open.set()
+    last.result(WAIT)
+    assert [order.get(), order.get(), order.get()] == ["meanwhile", "second", "third"]
+
+
+def test_different_keys_run_beside_each_other(make: Make) -> None:
+    worker, meeting = make(threads=2), threading.Barrier(2)
+    answers = [worker.ask(key, "meet", lambda: meeting.wait(WAIT)) for key in ("a", "b")]
+    assert {answer.result(WAIT) for answer in answers} == {0, 1}
+
+
+def test_equal_requests_that_wait_are_one_and_the_running_one_is_not_theirs(make: Make) -> None:
+    worker, gate, runs = make(threads=2), Gate(), Queue[str]()
+    worker.submit("a", "scan", gate)
+    assert gate.entered.wait(WAIT)
+    for each in ("one", "two", "three"):
+        worker.submit("a", "scan", partial(runs.put, each))
+    first, same = (worker.ask("a", "scan", object) for _ in range(2))
+    assert same is first
+    assert not first.cancel()  # the other one still waits for it
+    gate.open.set()
+    first.result(WAIT)
+    assert worker.ask("a", "scan", object) is not first
+    assert runs.get() == "one"
+    assert runs.empty()
+
+
+def test_a_failure_is_shown_and_tried_again_when_it_is_due(make: Make, clock: Clock) -> None:
+    worker, job = make(), Failing(Conflict("is busy", hint="Wait."), Conflict("is still busy", path="/a/file"))
+    worker.submit("/a", "scan", job)
+    found = failing(worker)
+    assert found == {
+        "id": "job-scan",
+        "message": "is busy",
+        "path": "/a",
+        "hint": "Wait.",
+        "since": "stamp 1",
+        "key": "/a",
+        "name": "scan",
+        "tries": 1,
+        "retryIn": 1.0,
+    }
+    clock.now = 0.9
+    look(worker)
+    assert job.runs == 1
+    clock.now = 1.0
+    found = failing(worker)
+    assert (found["message"], found["path"], found["since"]) == ("is still busy", "/a/file", "stamp 1")
+    clock.now = 3.0
+    look(worker)
+    assert job.runs == 3
+    assert worker.status()["failing"] == []
+
+
+def test_a_request_that_came_during_a_failing_run_is_the_retry(make: Make, clock: Clock) -> None:
+    worker, gate, older, newer = make(), Gate(), Failing(Conflict("is busy")), Failing()
+    worker.submit("a", "scan", lambda: gate() and older())
+    assert gate.entered.wait(WAIT)
+    worker.submit("a", "scan", newer)
+    gate.open.set()
+    assert failing(worker)["retryIn"] == 1.0
+    clock.now = 1.0
+    look(worker)
+    assert (older.runs, newer.runs) == (1, 1)
+
+
+def test_what_the_system_refuses_is_a_failure_and_no_bug(make: Make) -> None:
+    worker = make()
+    worker.submit("/a", "scan", Failing(OSError(28, "No space left on device", "/a/file")))
+    found = failing(worker)
+    assert (found["message"], found["path"]) == ("the system says: No space left on device", "/a/file")
+    assert found["hint"]
+
+
+def test_nothing_is_retried_for_ever(make: Make, clock: Clock) -> None:
+    worker, job = make(), Failing(*(Conflict("is busy") for _ in range(9)))
+    worker.submit("a", "scan", job)
+    delays = []
+    while (delay := failing(worker)["retryIn"]) is not None:
+        delays.append(delay)
+        clock.now += delay
+    assert delays == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0]
+    clock.now += 1_000_000
+    look(worker)
+    assert job.runs == failing(worker)["tries"] == 8  # parked
+    worker.submit("a", "scan", job)
+    assert (failing(worker)["retryIn"], job.runs) == (None, 9)  # one more try, parked again
+    worker.submit("a", "scan", job)
+    assert (failing(worker)["retryIn"], job.runs) == (60.0, 9)  # a storm of requests is no storm of tries
+    clock.now += 60
+    look(worker)
+    assert worker.status()["failing"] == []
+
+
+def test_a_key_that_fails_is_left_alone_but_for_what_somebody_waits_for(make: Make, clock: Clock) -> None:
+    worker, job, other = make(), Failing(Conflict("is busy")), Failing()
+    worker.submit("a", "scan", job)
+    look(worker)
+    worker.submit("a", "other", other)
+    assert worker.ask("a", "third", lambda: "at once").result(WAIT) == "at once"
+    assert (failing(worker)["name"], other.runs) == ("scan", 0)
+    clock.now = 1.0
+    look(worker)
+    assert (job.runs, other.runs) == (2, 1)
+
+
+def test_the_success_of_another_job_does_not_hide_a_failure(make: Make, clock: Clock) -> None:
+    worker = make()
+    for name in ("scan", "context"):
+        worker.submit("a", name, Failing(*(Conflict(name) for _ in range(3))))
+    clock.now = 1.0
+    look(worker)
+    worker.ask("a", "scan", lambda: None).result(WAIT)
+    assert failing(worker)["name"] == "context"
+
+
+def test_a_bug_is_reported_and_not_retried(make: Make, bugs: Queue[BaseException], clock: Clock) -> None:
+    worker, job = make(), Failing(ValueError("a bug"))
+    worker.submit("a", "scan", job)
+    reported = bugs.get(timeout=WAIT)
+    assert (str(reported), reported.__notes__) == ("a bug", ["in the job scan of a"])
+    with pytest.raises(SystemExit):
+        worker.ask("a", "leave", Failing(SystemExit(1))).result(WAIT)
+    assert isinstance(bugs.get(timeout=WAIT), SystemExit)
+    clock.now += 1_000
+    look(worker)
+    assert job.runs == 1
+    assert worker.status()["failing"] == []
+
+
+def test_a_thread_outlives_a_report_that_fails() -> None:
+    worker = Worker(1, lambda: "", _cannot_report)
+    worker.submit("a", "scan", Failing(ValueError("a bug")))
+    look(worker)
+    assert worker.drain(WAIT)
+
+
+def _cannot_report(_: BaseException) -> None:
+    raise OSError("the log is on a full disk")
+
+
+def test_the_queue_has_an_end(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_WAITING", 2)
+    worker, gate = make(), Gate()
+    worker.submit("a", "scan", gate)
+    assert gate.entered.wait(WAIT)
+    for key in ("a", "b", "a", "b"):  # equal ones need no room
+        worker.submit(key, "scan", Failing())
+    for add in (worker.submit, worker.ask):
+        with pytest.raises(LimitReached, match="2 jobs are waiting"):
+            add("c", "scan", Failing())
+    gate.open.set()
+
+
+def test_stopping_finishes_what_runs_and_drops_what_waits(make: Make) -> None:
+    worker, gate, dropped = make(threads=2), Gate(), Failing()
+    running = worker.ask("a", "scan", gate)
+    assert gate.entered.wait(WAIT)
+    worker.submit("a", "scan", dropped)
+    waiting = worker.ask("a", "look", dropped)
+    assert not worker.drain(0.0)
+    with pytest.raises(NotAllowed, match="stopping"):
+        waiting.result(WAIT)
+    with pytest.raises(NotAllowed, match="stopping"):
+        worker.ask("b", "scan", dropped)
+    worker.submit("b", "scan", dropped)
+    gate.open.set()
+    assert running.result(WAIT) == "through"
+    assert worker.drain(WAIT)
+    assert dropped.runs == 0
+
+
+def test_stopping_waits_for_no_retry(make: Make) -> None:
+    worker, gate = make(), Gate()
+    worker.submit("a", "scan", lambda: Failing(Conflict(gate()))())
+    assert gate.entered.wait(WAIT)
+    assert not worker.drain(0.0)
+    gate.open.set()
+    assert worker.drain(WAIT)
+    assert worker.status()["queues"] == []
+
+
+def test_a_feature_that_is_gone_is_forgotten(make: Make, clock: Clock) -> None:
+    worker, gate, job = make(threads=2), Gate(), Failing(Conflict("is busy"))
+    worker.submit("a", "fail", job)
+    worker.submit("a", "look", Failing())
+    running = Failing(Conflict("is gone"))
+    worker.ask("a", "sync", object).result(WAIT)
+    worker.submit("c", "scan", lambda: gate() and running())
+    assert gate.entered.wait(WAIT)
+    waiting = worker.ask("c", "look", object)
+    for key in ("a", "c", "unknown"):
+        worker.forget(key)
+    with pytest.raises(NotFound, match="removed"):
+        waiting.result(WAIT)
+    gate.open.set()
+    worker.ask("c", "sync", object).result(WAIT)
+    clock.now += 1_000
+    worker.ask("a", "sync", object).result(WAIT)
+    assert worker.status() == {"queues": [], "running": [], "failing": []}
+    assert (job.runs, running.runs) == (1, 1)
+
+
+def test_threads_sleep_until_something_is_due(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = Queue[tuple[str, float | None]]()
+
+    class Recording(threading.Condition):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.put((threading.current_thread().name, timeout))
+            return super().wait()  # time stands still here
+
+    monkeypatch.setattr(module, "threading", SimpleNamespace(Condition=Recording, Thread=threading.Thread))
+    worker = make(threads=2)
+    assert {waits.get(timeout=WAIT), waits.get(timeout=WAIT)} == {("worker-0", None), ("worker-1", None)}
+    worker.submit("a", "scan", Failing())
+    assert waits.get(timeout=WAIT)[1] is None
+    worker.submit("a", "scan", Failing(Conflict("is busy")))
+    assert {waits.get(timeout=WAIT), waits.get(timeout=WAIT)} == {("worker-0", 1.0), ("worker-1", 1.0)}
+    worker.forget("a")
+    look(worker)
+    assert waits.get(timeout=WAIT)[1] is None
+
+
+def test_a_retry_comes_by_itself_while_another_key_keeps_a_thread_busy(make: Make) -> None:
+    readings = itertools.count(step=0.999)  # it is later whenever somebody looks, so nobody waits for long
+    worker, gate, retried = make(threads=2, clock=lambda: next(readings)), Gate(), threading.Event()
+
+    def fail_once() -> None:
+        if gate.entered.is_set():
+            retried.set()
+            return
+        worker.submit("b", "long", gate)
+        assert gate.entered.wait(WAIT)
+        raise Conflict("is busy")
+
+    worker.submit("a", "scan", fail_once)
+    assert retried.wait(WAIT)
+    gate.open.set()
+
+
+class Schedule:
+    """Random requests from several threads, each with a job of its own that notes when it ran."""
+
+    def __init__(self, worker: Worker, seed: int) -> None:
+        self.worker, self.seed = worker, seed
+        self.tick = itertools.count()
+        self.asked: dict[int, tuple[str, str, int]] = {}  # by number: key, name, when
+        self.ran: list[tuple[int, int]] = []  # number, when
+        self.busy: Counter[str] = Counter()
+        self.overlaps: list[str] = []
+
+    def run(self) -> None:
+        threads = [threading.Thread(target=self._ask, args=(random.Random(self.seed * 10 + n),)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for key in "abcde":
+            self.worker.ask(key, "the last", lambda: None).result(WAIT)
+
+    def _ask(self, chance: random.Random) -> None:
+        for _ in range(60):
+            number, key, name = next(self.tick), chance.choice("abcde"), chance.choice("xyz")
+            bug, pause = chance.random() < 0.1, chance.choice((0.0, 0.0, 0.0002))
+            self.asked[number] = key, name, next(self.tick)
+            self.worker.submit(key, name, partial(self._job, number, key, bug, pause))
+            time.sleep(chance.choice((0.0, 0.0001)))
+
+    def _job(self, number: int, key: str, bug: bool, pause: float) -> None:
+        self.ran.append((number, next(self.tick)))
+        self.busy[key] += 1
+        if self.busy[key] > 1:
+            self.overlaps.append(key)
+        time.sleep(pause)
+        self.busy[key] -= 1
+        if bug:
+            raise ValueError("a bug")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_the_schedule_each_request_is_followed_by_a_run(
+    seed: int, make: Make, bugs: Queue[BaseException]
+) -> None:
+    schedule = Schedule(make(threads=3), seed)
+    schedule.run()
+    assert schedule.overlaps == []
+    runs = Counter(number for number, _ in schedule.ran)
+    assert set(runs.values()) == {1}
+    for number, (key, name, when) in schedule.asked.items():
+        if number not in runs:  # merged: with an equal one that had not begun
+            assert any(begun > when and schedule.asked[each][:2] == (key, name) for each, begun in schedule.ran)
+    assert 0 < len(runs) <= len(schedule.asked)
+    assert schedule.worker.drain(WAIT)
+    while not bugs.empty():
+        assert isinstance(bugs.get(), ValueError)
+
+
+def test_many_wait_for_one_answer(make: Make) -> None:
+    worker, gate = make(), Gate()
+    worker.submit("a", "scan", gate)
+    assert gate.entered.wait(WAIT)
+    answers: list[Future[object]] = [worker.ask("a", "fail", Failing(DagentdError("no"))) for _ in range(100)]
+    gate.open.set()
+    assert {str(answer.exception(WAIT)) for answer in answers} == {"no"}
