@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Any
 
@@ -63,7 +64,7 @@ def _detach() -> None:
 
 def stop_daemon() -> bool:
     try:
-        with Client() as daemon:
+        with Client() as daemon, contextlib.suppress(Unreachable):  # it may hang up before it has answered
             daemon.call("daemon.shutdown")
     except NotRunning:
         return False

@@ -1,0 +1,99 @@
+"""The socket beside a bare threaded echo, and how long the daemon takes to start."""
+
+from __future__ import annotations
+
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from dagentd.rpc.client import Client
+from tests.bench.limits import RawLog, median_ms
+from tests.bench.report import Report
+from tests.bench.sessions import TEXT
+
+
+def measure(folder: Path, report: Report) -> None:
+    with tempfile.TemporaryDirectory(prefix="dagentd-bench-") as short:
+        os.environ["XDG_RUNTIME_DIR"] = short
+        os.chmod(short, 0o700)
+        report.heading("The daemon")
+        _starting(folder, report)
+        try:
+            _round_trips(folder, Path(short), report)
+        finally:
+            _dagentd("stop")
+
+
+def _dagentd(*arguments: str) -> str:
+    command = [sys.executable, "-m", "dagentd", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def _starting(folder: Path, report: Report) -> None:
+    subprocess.run([sys.executable, "-m", "dagentd", "init", str(folder / "repo")], check=True, capture_output=True)
+    _dagentd("stop")
+    bare = median_ms(lambda: subprocess.run([sys.executable, "-c", ""], check=True), 10) / 1000
+    begin = time.perf_counter()
+    _dagentd("start")
+    with Client() as client:
+        client.call("daemon.ping")
+        report.figure("start to first ping, less bare Python", f"{time.perf_counter() - begin - bare:.2f} s")
+        status = median_ms(lambda: _dagentd("status"), 5) / 1000
+        report.figure("dagentd status, less bare Python", f"{status - bare:.2f} s")
+        memory = client.call("daemon.status")["memory"]
+        report.figure("resident memory", f"{memory['resident'] / 1e6:.0f} MB")
+
+
+def _round_trips(folder: Path, short: Path, report: Report) -> None:
+    """In turns, so that a slow moment of the machine falls on all of them."""
+    raw = RawLog(folder / "raw-socket.log")
+    with Client() as client, _Echo(short / "echo.sock") as echo:
+        session = {"sessionId": "pm-feature-f0", "role": "user", "content": TEXT}
+        taken: dict[str, list[float]] = {"echo": [], "ping": [], "raw": [], "add": []}
+        for _ in range(30):
+            taken["echo"].append(median_ms(echo.round_trip, 20))
+            taken["ping"].append(median_ms(lambda: client.call("daemon.ping"), 20))
+            taken["raw"].append(median_ms(raw.append, 10))
+            taken["add"].append(median_ms(lambda: client.call("session.addMessage", **session), 10))
+    median = {name: statistics.median(values) for name, values in taken.items()}
+    report.figure("bare echo on a Unix socket", f"{median['echo']:.3f} ms")
+    report.ratio("ping", median["ping"], median["echo"], 3)
+    report.ratio("addMessage, against raw append + fdatasync + echo", median["add"], median["raw"] + median["echo"], 3)
+    raw.close()
+
+
+_ECHO = """
+import socket, sys
+listener = socket.socket(socket.AF_UNIX); listener.bind(sys.argv[1]); listener.listen()
+print("ready", flush=True)
+connection, _ = listener.accept()
+while data := connection.recv(65536): connection.sendall(data)
+"""
+
+
+class _Echo:
+    """Another process whose one thread sends back what it gets."""
+
+    def __init__(self, path: Path) -> None:
+        command = [sys.executable, "-c", _ECHO, str(path)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert self._process.stdout is not None
+        self._process.stdout.readline()
+        self._client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._client.connect(str(path))
+
+    def __enter__(self) -> _Echo:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+        self._process.communicate()
+
+    def round_trip(self) -> None:
+        self._client.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "daemon.ping", "params": {}}\n')
+        self._client.recv(65536)
