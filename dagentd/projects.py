@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from dagentd.adapters import clock
@@ -51,7 +53,7 @@ class Projects:
                 self._drop(store)
                 self._open(store.project)
         for store in self.stores():
-            self._worker.submit(str(store.project.root), "reconcile", lambda store=store: reconcile(store))  # type: ignore[misc]
+            self._worker.submit(str(store.project.root), "reconcile", partial(_look_at, store))
 
     def problems(self) -> list[Problem]:
         own = [problem for store in self.stores() for problem in store.all_problems()]
@@ -93,4 +95,15 @@ class Projects:
         with self._lock:
             self._stores.pop(root, None)
         self._problems.pop(str(root), None)
+        with contextlib.suppress(NotAllowed):  # the worker is stopping: nothing runs any more
+            self._worker.ask(str(root), "close", lambda: None).result()
         store.close()
+
+
+def _look_at(store: Store) -> None:
+    report = reconcile(store)
+    for line in report.lines:
+        if line.done:
+            _log.info("%s: %s: %s", store.project.root, line.session_id, line.done)
+    for problem in report.problems:
+        _log.warning("%s: %s", problem.path, problem.message)
