@@ -31,6 +31,7 @@ class Projects:
         self._lock = threading.Lock()
         self._stores: dict[Path, Store] = {}
         self._problems: dict[str, Problem] = {}
+        self._told: set[Problem] = set()
 
     def stores(self) -> list[Store]:
         with self._lock:
@@ -53,7 +54,7 @@ class Projects:
                 self._drop(store)
                 self._open(store.project)
         for store in self.stores():
-            self._worker.submit(str(store.project.root), "reconcile", partial(_look_at, store))
+            self._worker.submit(str(store.project.root), "reconcile", partial(self._look_at, store))
 
     def problems(self) -> list[Problem]:
         own = [problem for store in self.stores() for problem in store.all_problems()]
@@ -62,6 +63,16 @@ class Projects:
     def close(self) -> None:
         for store in self.stores():
             self._drop(store)
+
+    def _look_at(self, store: Store) -> None:
+        """What was done and what is newly wrong goes to the log."""
+        report = reconcile(store)
+        for line in report.lines:
+            if line.done:
+                _log.info("%s: %s: %s", store.project.root, line.session_id, line.done)
+        for problem in set(report.problems) - self._told:
+            _log.warning("%s: %s", problem.path, problem.message)
+        self._told |= set(report.problems)
 
     def _open(self, project: Project) -> None:
         key = str(project.root)
@@ -98,12 +109,3 @@ class Projects:
         with contextlib.suppress(NotAllowed):  # the worker is stopping: nothing runs any more
             self._worker.ask(str(root), "close", lambda: None).result()
         store.close()
-
-
-def _look_at(store: Store) -> None:
-    report = reconcile(store)
-    for line in report.lines:
-        if line.done:
-            _log.info("%s: %s: %s", store.project.root, line.session_id, line.done)
-    for problem in report.problems:
-        _log.warning("%s: %s", problem.path, problem.message)
