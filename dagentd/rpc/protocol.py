@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from dagentd.errors import DagentdError
 from dagentd.model import jsontext
@@ -17,7 +17,9 @@ from dagentd.rpc.frames import ParseError, parse
 MAX_LINE = 16 * 1024 * 1024  # bytes, the newline not counted
 # Both bound the answer: a line of 16 MiB has room for eight million entries, each answered by a longer one.
 MAX_BATCH = 1000
-MAX_ID = 1024  # bytes of JSON
+MAX_ID = 256  # characters of a text, digits of an integer
+
+_ABOVE_IDS = 10**MAX_ID
 
 Params = dict[str, Any] | list[Any] | None
 
@@ -31,16 +33,14 @@ class InvalidRequest(DagentdError):
         super().__init__(f"Invalid Request: {reason}", hint=_HINT)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     id: Id
     method: str
     params: Params
     notification: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """An entry that is no call; the id is null where none could be made out."""
 
     id: Id
@@ -123,15 +123,17 @@ def _entry(value: Any) -> Call | Refused:
         return Refused(None, InvalidRequest(f"a request is an object, not {jsontext.kind(value)}"))
     id = value.get("id")
     if not _is_id(id):
-        return Refused(None, InvalidRequest(f"an id is a text, an integer or null, of at most {MAX_ID} bytes"))
+        return Refused(None, InvalidRequest(f"an id is a text or an integer of at most {MAX_ID} characters, or null"))
     if reason := _fault(value):
         return Refused(id, InvalidRequest(reason))
     return Call(id, value["method"], value.get("params"), "id" not in value)
 
 
 def _is_id(value: Any) -> bool:
-    """By exact type: to Python true is an integer too."""
-    return type(value) in (str, int, type(None)) and len(jsontext.encode(value)) <= MAX_ID
+    if isinstance(value, str):
+        return len(value) <= MAX_ID
+    # By exact type: to Python true is an integer too.
+    return value is None or (type(value) is int and abs(value) < _ABOVE_IDS)
 
 
 def _fault(value: dict[str, Any]) -> str:
