@@ -34,15 +34,16 @@ class Wire:
         """ConnectionError says that the daemon hung up; what it said before that can still be received."""
         if len(line) > MAX_LINE + len(b"\n"):
             raise LimitReached(f"a request has at most {MAX_LINE} bytes, not {len(line)}")
-        with self._sending, contextlib.ExitStack() as otherwise:
-            otherwise.callback(self._shut, socket.SHUT_WR)  # half a line may be on its way: nothing may follow it
+        with self._sending:
             try:
                 self._socket.sendall(line)
-            except BlockingIOError:
-                raise Unreachable("the daemon does not read what it is sent", hint="dagentd restart") from None
-            except OSError as error:
-                raise ConnectionError from error
-            otherwise.pop_all()
+            except BaseException as error:
+                self._shut(socket.SHUT_WR)  # half a line may be on its way: nothing may follow it
+                if isinstance(error, BlockingIOError):
+                    raise Unreachable("the daemon does not read what it is sent", hint="dagentd restart") from None
+                if isinstance(error, OSError):
+                    raise ConnectionError from error
+                raise
 
     def receive(self, deadline: float | None) -> bytes | None:
         """The next line, or none when the connection has ended. After a TimeoutError one can go on."""
