@@ -16,7 +16,7 @@ import pytest
 from dagentd import __version__
 
 SOURCE = Path(__file__).parent.parent
-INGREDIENTS = ("dagentd", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
+INGREDIENTS = ("dagentd", "systemd", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
 
 
 def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -62,6 +62,7 @@ def test_it_holds_the_program_and_the_vocabulary(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "dagentd/cli/__init__.py" in names
     assert "dagentd/vocabulary/cl100k_base.tiktoken" in names
+    assert "dagentd/systemd/dagentd.service" in names
     assert any(name.startswith("tiktoken_ext/") for name in names)
     assert not any(name.startswith("tests/") or "__pycache__" in name for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
@@ -78,6 +79,12 @@ def test_the_command_runs(installed: Path, tmp_path: Path) -> None:
     done = run(installed / "dagentd", "config", "--json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["settings"]["budget"]["limit"] == 100_000
+
+
+def test_units_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    code = "from dagentd.adapters import shipped; print(shipped.text('systemd', 'dagentd.service'))"
+    done = run(installed / "python", "-c", code, cwd=tmp_path)
+    assert (done.stderr, "[Service]" in done.stdout) == ("", True)
 
 
 def test_tokens_are_counted_from_the_wheel_without_the_network(installed: Path, tmp_path: Path) -> None:
