@@ -50,11 +50,12 @@ class Daemon:
         self._registry = Registry(paths.registry_file())
         self._started = clock.monotonic()
         self._looked = self._started
+        self._exit = 0
 
     def run(self, ready: Callable[[], None]) -> int:
         with contextlib.ExitStack() as stack:
-            lock = single_instance()
-            stack.callback(lock.release)
+            self._lock = single_instance()
+            stack.callback(self._lock.release)
             self._signals = Signals(self._reload)
             stack.callback(self._signals.close)
             index = Index(index_file())
@@ -73,7 +74,7 @@ class Daemon:
             _log.info("dagentd %s serves %d projects", __version__, len(self.projects.stores()))
             self._wait()
             self._supervisor.stopping()
-        return 0
+        return self._exit
 
     # --- what the methods see ------------------------------------------------------------------------------
 
@@ -118,6 +119,10 @@ class Daemon:
                 _log.warning("%s", error)
 
     def _beat(self) -> None:
+        if not self._lock.in_place():
+            _log.error("the lock file was removed, so another daemon may run: this one ends")
+            self._exit = 1
+            self._signals.stop()
         if self._supervisor.listener is None and not self._server.is_reachable():
             _log.warning("the socket was removed; binding it again")
             self._server.rebind()

@@ -11,7 +11,7 @@ import click
 from dagentd import paths
 from dagentd.cli import output
 from dagentd.cli.output import Column
-from dagentd.errors import Conflict, NotRunning, Unreachable
+from dagentd.errors import Conflict, Unreachable
 from dagentd.rpc.client import Client
 
 _PATIENCE = 10.0  # seconds for a daemon that was told to stop
@@ -46,28 +46,35 @@ def ensure_running() -> str:
     """Start the daemon if it is not running; what is to be said about it."""
     if (pid := _pid()) is not None:
         return f"The daemon is running (process {pid})."
-    _detach()
+    _begin()
     return f"The daemon was started (process {_pid()})."
 
 
 def _start() -> None:
-    _detach()
+    _begin()
     output.line(f"dagentd started (process {_pid()}); it listens at {paths.socket()}.")
 
 
-def _detach() -> None:
+def _begin() -> None:
+    """By the service manager where dagentd is installed as a service, else in the background."""
     from dagentd.adapters import process
     from dagentd.cli.serving import in_background
+    from dagentd.jobs import service
 
-    process.detached(in_background)
+    if not service.control("start"):
+        process.detached(in_background)
 
 
 def stop_daemon() -> bool:
-    try:
-        with Client() as daemon, contextlib.suppress(Unreachable):  # it may hang up before it has answered
-            daemon.call("daemon.shutdown")
-    except NotRunning:
+    """Whether one was running. Where a service manager is in charge it must know, or it would start it again."""
+    from dagentd.jobs import service
+
+    if _pid() is None:
         return False
+    if service.control("stop"):
+        return True
+    with contextlib.suppress(Unreachable), Client() as daemon:  # it may hang up before it has answered
+        daemon.call("daemon.shutdown")
     deadline = time.monotonic() + _PATIENCE
     while _pid() is not None:
         if time.monotonic() > deadline:

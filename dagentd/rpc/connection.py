@@ -15,7 +15,7 @@ from dagentd.rpc import protocol
 from dagentd.rpc.discovery import document
 from dagentd.rpc.methods import METHODS
 from dagentd.rpc.outbox import Closed, Outbox
-from dagentd.rpc.protocol import MAX_LINE, Call, Incoming
+from dagentd.rpc.protocol import MAX_LINE, Call, Incoming, Refused
 from dagentd.rpc.service import Caller, Service
 
 _CHUNK = 1 << 16
@@ -56,6 +56,9 @@ class Connection:
     def _lines(self) -> Iterator[bytes]:
         buffer = bytearray()
         while chunk := self._connection.recv(_CHUNK):
+            if not buffer and chunk.find(b"\n") == len(chunk) - 1:  # one whole line, as nearly always
+                yield chunk[:-1]
+                continue
             searched = len(buffer)
             buffer += chunk
             while (end := buffer.find(b"\n", searched)) >= 0:
@@ -70,8 +73,11 @@ class Connection:
         incoming = protocol.read(line)
         if incoming is None:
             return
+        if not incoming.batch and not self._behind and not _is_slow(incoming.entries[0]):
+            self._answer(incoming)  # nearly always: nothing to wait for
+            return
         sessions = {session for call in incoming.calls if (session := _session(call)) is not None}
-        slow = any(method.slow for call in incoming.calls if (method := METHODS.get(call.method)))
+        slow = any(map(_is_slow, incoming.entries))
         with self._lock:
             waiting = [self._behind[each] for each in sessions if each in self._behind]
             if waiting:
@@ -102,7 +108,7 @@ class Connection:
                 self._answer(next_one)
 
     def _answer(self, incoming: Incoming) -> None:
-        line = incoming.answer([self._outcome(call) for call in incoming.calls])
+        line = incoming.answer([self._outcome(entry) for entry in incoming.entries if isinstance(entry, Call)])
         if line is not None:
             self._outbox.answer(line)
 
@@ -110,7 +116,7 @@ class Connection:
         try:
             method = METHODS.get(call.method)
             if method is None:
-                raise UnknownMethod(f"no method {call.method!a}", hint="`rpc.discover` lists them.")
+                raise UnknownMethod(f"no method {call.method[:60]!a}", hint="`rpc.discover` lists them.")
             given = method.parse(call.params)
             if method.name == "events.subscribe":
                 self._outbox.queue()
@@ -124,6 +130,11 @@ class Connection:
     def _has_room(self) -> None:
         for subscription in tuple(self._caller.subscriptions):
             self._service.events.has_room(subscription)
+
+
+def _is_slow(entry: Call | Refused) -> bool:
+    method = METHODS.get(entry.method) if isinstance(entry, Call) else None
+    return method is not None and method.slow
 
 
 def _session(call: Call) -> str | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 import stat
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -32,25 +34,34 @@ class Server:
     def start(self, listener: socket.socket | None = None) -> None:
         """Listen on the path, or on a socket that a service manager made."""
         self._own = listener is None
-        self._listener = listener or bind(self._path)
-        self._thread = threading.Thread(target=self._accept, name="rpc-accept", daemon=True)
+        self._listen(listener or bind(self._path))
+
+    def _listen(self, listener: socket.socket) -> None:
+        self._listener = listener
+        # Shutting the listener down would wake the thread too, but a service manager's copy of it with it.
+        self._wake, woken = socket.socketpair()
+        self._thread = threading.Thread(target=self._accept, args=(listener, woken), name="rpc-accept", daemon=True)
         self._thread.start()
+
+    def _deaf(self) -> None:
+        self._wake.close()
+        self._thread.join()
+        self._listener.close()
 
     def stop(self, timeout: float) -> None:
         """No new clients, what is under way is answered, then everyone is hung up on."""
         self._stopping = True
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the accepting thread
-        self._thread.join(timeout)
-        self._listener.close()
+        self._deaf()
         if self._own:
             _remove_own(self._path)
+        end = time.monotonic() + timeout
         self._slow.shutdown(wait=True, cancel_futures=True)
         with self._lock:
             open_now = dict(self._connections)
-        for connection, thread in open_now.items():
+        for connection in open_now:
             connection.hang_up()
-            thread.join(timeout)
+        for thread in open_now.values():
+            thread.join(max(0.0, end - time.monotonic()))
 
     def is_reachable(self) -> bool:
         """Whether the path still leads to our socket: temp cleaners delete it under a living daemon."""
@@ -62,29 +73,31 @@ class Server:
 
     def rebind(self) -> None:
         """Listen under the path again."""
-        old, self._listener = self._listener, bind(self._path)
-        with contextlib.suppress(OSError):
-            old.shutdown(socket.SHUT_RDWR)
-        self._thread.join()
-        old.close()
-        self._thread = threading.Thread(target=self._accept, name="rpc-accept", daemon=True)
-        self._thread.start()
+        made = bind(self._path)
+        self._deaf()
+        self._listen(made)
 
     def count(self) -> int:
         with self._lock:
             return len(self._connections)
 
-    def _accept(self) -> None:
-        listener = self._listener
-        while True:
-            try:
-                client, _ = listener.accept()
-            except OSError:
-                return
-            if peer_uid(client) != os.getuid() or self.count() >= _MOST or self._stopping:
-                client.close()
-                continue
+    def _accept(self, listener: socket.socket, woken: socket.socket) -> None:
+        with woken:
+            while woken not in select.select([listener, woken], [], [])[0]:
+                if not self._welcome(listener):
+                    select.select([woken], [], [], 0.1)
+
+    def _welcome(self, listener: socket.socket) -> bool:
+        """False if nobody can be let in just now: without a pause it would be tried at once, again and again."""
+        try:
+            client, _ = listener.accept()
+        except OSError:  # it hung up already, or we have no descriptor left
+            return False
+        if peer_uid(client) != os.getuid() or self.count() >= _MOST or self._stopping:
+            client.close()
+        else:
             self._serve(client)
+        return True
 
     def _serve(self, client: socket.socket) -> None:
         connection = Connection(client, self._service, self._submit)

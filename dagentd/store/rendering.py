@@ -72,10 +72,11 @@ def session(state: State, folder: SessionFolder, extra: dict[str, Any]) -> Itera
 
 def session_document(state: State, folder: SessionFolder, extra: dict[str, Any]) -> dict[str, Any]:
     stats = extra["stats"] if isinstance(extra.get("stats"), dict) else {}
+    files = extra["files"] if isinstance(extra.get("files"), dict) else {}
     return {
         **state.session,
         "updatedAt": state.last_at,
-        "files": {key: folder.document(name).name for key, name in _FILE_KEYS.items()},
+        "files": files | {key: folder.document(name).name for key, name in _FILE_KEYS.items()},
         "stats": {
             **stats,
             "totalMessages": state.totals.messages,

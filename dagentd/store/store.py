@@ -258,8 +258,9 @@ class Store:
             for session in self._open.values():
                 session.close()
             self._open = {}
-        if self._held:
-            self._held.release()
+        held, self._held = self._held, None  # closed twice, it must not close what has its number by then
+        if held:
+            held.release()
 
 
 def _meant(found: list[FeatureFolder], name: str, worktree: str | None) -> FeatureFolder:

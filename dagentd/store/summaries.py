@@ -66,4 +66,4 @@ def _items(summary: dict[str, Any], name: str) -> list[Any]:
 
 def _content(doc: dict[str, Any]) -> dict[str, Any]:
     content = {key: value for key, value in sorted(doc.items()) if key not in ("dagentd", "version", "updatedAt")}
-    return content | {"summary": {name: _items(_summary(doc), name) for name in LISTS}}
+    return content | {"summary": {**_summary(doc), **{name: _items(_summary(doc), name) for name in LISTS}}}

@@ -11,6 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from dagentd import paths
+from dagentd.rpc import protocol
 from dagentd.rpc.client import Client
 from tests.bench.limits import RawLog, median_ms
 from tests.bench.report import Report
@@ -52,17 +54,19 @@ def _starting(folder: Path, report: Report) -> None:
 def _round_trips(folder: Path, short: Path, report: Report) -> None:
     """In turns, so that a slow moment of the machine falls on all of them."""
     raw = RawLog(folder / "raw-socket.log")
-    with Client() as client, _Echo(short / "echo.sock") as echo:
-        session = {"sessionId": "pm-feature-f0", "role": "user", "content": TEXT}
-        taken: dict[str, list[float]] = {"echo": [], "ping": [], "raw": [], "add": []}
+    add = {"sessionId": "pm-feature-f0", "role": "user", "content": TEXT}
+    with Client() as client, _Echo(short / "echo.sock") as echo, _Line(paths.socket()) as line:
+        taken: dict[str, list[float]] = {"echo": [], "ping": [], "client": [], "raw": [], "add": []}
         for _ in range(30):
-            taken["echo"].append(median_ms(echo.round_trip, 20))
-            taken["ping"].append(median_ms(lambda: client.call("daemon.ping"), 20))
+            taken["echo"].append(median_ms(lambda: echo.line.ask(_PING), 20))
+            taken["ping"].append(median_ms(lambda: line.ask(_PING), 20))
+            taken["client"].append(median_ms(lambda: client.call("daemon.ping"), 20))
             taken["raw"].append(median_ms(raw.append, 10))
-            taken["add"].append(median_ms(lambda: client.call("session.addMessage", **session), 10))
+            taken["add"].append(median_ms(lambda: line.ask(protocol.request("session.addMessage", add, 1)), 10))
     median = {name: statistics.median(values) for name, values in taken.items()}
     report.figure("bare echo on a Unix socket", f"{median['echo']:.3f} ms")
     report.ratio("ping", median["ping"], median["echo"], 3)
+    report.figure("ping by the Python client", f"{median['client']:.3f} ms")
     report.ratio("addMessage, against raw append + fdatasync + echo", median["add"], median["raw"] + median["echo"], 3)
     raw.close()
 
@@ -76,6 +80,28 @@ while data := connection.recv(65536): connection.sendall(data)
 """
 
 
+_PING = protocol.request("daemon.ping", {}, 1)
+
+
+class _Line:
+    """A client that costs nothing: one line out, one line in."""
+
+    def __init__(self, path: Path) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.connect(str(path))
+
+    def __enter__(self) -> _Line:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def ask(self, line: bytes) -> None:
+        self._socket.sendall(line)
+        while not self._socket.recv(65536).endswith(b"\n"):
+            continue
+
+
 class _Echo:
     """Another process whose one thread sends back what it gets."""
 
@@ -84,16 +110,11 @@ class _Echo:
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         self._process.stdout.readline()
-        self._client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._client.connect(str(path))
+        self.line = _Line(path)
 
     def __enter__(self) -> _Echo:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._client.close()
+        self.line.__exit__()
         self._process.communicate()
-
-    def round_trip(self) -> None:
-        self._client.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "daemon.ping", "params": {}}\n')
-        self._client.recv(65536)
