@@ -51,6 +51,7 @@ def documents_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once written, the documents are not written again: a temp file of theirs that appears while git empties the
     folder makes git fail, rarely, and that is not what is asked here."""
     monkeypatch.setattr(projections, "_APART", 1e9)
+    monkeypatch.setattr(projections, "_LONG", 1e9)
 
 
 @pytest.mark.usefixtures("documents_wait")
@@ -61,6 +62,7 @@ def test_appends_that_were_answered_outlive_the_worktree(project: SampleProject,
         run_git(project.root, "worktree", "add", "-q", "--detach", str(worktree))
         (worktree / ".dagent" / "sessions").mkdir(parents=True)
         served = Served(worktree, worktree.name, None)
+        served.add("written")
         callers = Callers(served, 3)
         callers.wait_for(20 + 10 * turn)
         removed = subprocess.run(
@@ -123,7 +125,7 @@ def test_after_its_worktree_is_gone_a_session_is_not_found(served: Served) -> No
 
 @pytest.mark.usefixtures("documents_wait")
 def test_the_folder_does_not_come_back_though_nothing_is_appended(served: Served, wait: Wait) -> None:
-    served.flush()
+    served.add("written")
     served.session.add([{"role": "user", "content": "x"}])  # the documents are behind
     shutil.rmtree(served.worktree)
     served.session.reconcile()

@@ -1,0 +1,97 @@
+"""Writers that are not ours: the app adds to the chat by plain open and write while several threads append."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.store import app
+from tests.store.served import Served
+
+AHEAD = 60  # ours do not run further ahead of theirs than this, so that the two meet all the time
+
+
+class Beside:
+    """The app in a process of its own, and how many messages it has had whole on disk by now."""
+
+    def __init__(self, path: Path, count: int, how: str, seed: int) -> None:
+        command = [sys.executable, app.__file__, str(path), str(count), how, str(seed)]
+        self.whole = 0
+        self._moved = threading.Condition()
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                with self._moved:
+                    self.whole = int(line)
+                    self._moved.notify_all()
+        with self._moved:
+            self.whole = max(self.whole, 1 << 40)  # it has ended: nobody waits any longer
+            self._moved.notify_all()
+
+    def keep_near(self, ours: int) -> None:
+        with self._moved:
+            self._moved.wait_for(lambda: ours <= self.whole + AHEAD, timeout=60)
+
+    def end(self) -> None:
+        self._reader.join()
+        assert self._process.wait() == 0
+
+
+def _append(served: Served, beside: Beside, count: int, threads: int, seed: int) -> list[str]:
+    """The ids of what we were answered, from several threads at once."""
+    answered: list[str] = []
+
+    def add(thread: int) -> None:
+        dice = random.Random(seed + thread)
+        left = count // threads
+        while left:
+            beside.keep_near(len(answered))
+            some = min(left, dice.randint(1, 3))
+            made = served.session.add([{"role": "user", "content": f"ours {thread} {left}"}] * some)
+            answered.extend(one["id"] for one in made)
+            left -= some
+
+    pool = [threading.Thread(target=add, args=(number,)) for number in range(threads)]
+    for each in pool:
+        each.start()
+    for each in pool:
+        each.join()
+    return answered
+
+
+def _meet(served: Served, how: str, count: int, threads: int) -> None:
+    seed = random.randrange(1 << 30)
+    sys.stdout.write(f"seed {seed}\n")  # shown if the test fails
+    path = served.app.paths["chat"]
+    beside = Beside(path, count, how, seed)
+    answered = _append(served, beside, count, threads, seed)
+    beside.end()
+    served.flush()
+    served.again()  # closing takes in what was written into files that lost their name
+    contents = [record["message"]["content"] for record in served.records("message")]
+    theirs = [content for content in contents if content.startswith("app says ")]
+    assert sorted(theirs, key=lambda text: int(text[9:])) == [f"app says {number}" for number in range(count)]
+    written = served.written()
+    assert len(written) == len(set(written)) == 2 * count
+    assert len(answered) == count and set(answered) <= set(written)
+    assert not served.records("left") and set(served.shown()) == set(written) == set(served.all())
+    assert not list(path.parent.glob("*.torn.*"))
+
+
+def test_the_app_adds_4000_messages_while_we_add_4000(served: Served) -> None:
+    _meet(served, "plain", 4000, threads=4)
+
+
+@pytest.mark.parametrize("how", ["rename", "pieces", "anonymous"])
+def test_other_ways_of_writing(served: Served, how: str) -> None:
+    _meet(served, how, 400, threads=4)
