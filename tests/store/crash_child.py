@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
 CRASHED = 77
-SETTLE = 0.01  # for the app, which writes at once; not for one that we race with
+SETTLE = 0.002  # for the app, which writes at once; not for one that we race with
 
 
 @dataclass
@@ -131,6 +132,8 @@ def main() -> None:
 def _work(job: Job) -> None:
     status = 1
     signal.alarm(30)  # a worker that hangs is a failure, not a wait
+    bugs = Bugs(logging.ERROR)
+    logging.getLogger().addHandler(bugs)
     try:
         projections._APART = 0.005
         power = Power(job.crash, job.power)
@@ -138,7 +141,7 @@ def _work(job: Job) -> None:
         OPERATIONS[job.op](store, job, lambda what: power.acknowledge(what))
         store.close()
         say(f"steps {power.count}")
-        status = 0
+        status = 1 if bugs.seen else 0
     except BaseException:
         import traceback
 
@@ -146,6 +149,16 @@ def _work(job: Job) -> None:
         sys.stderr.flush()
     finally:
         os._exit(status)
+
+
+class Bugs(logging.Handler):
+    """What the store logs as an error is a bug of ours."""
+
+    seen = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.seen = True
+        sys.stderr.write(logging.Formatter().format(record) + "\n")
 
 
 class Power:
@@ -280,6 +293,9 @@ def _take_in_late(store: Store, job: Job, ack: Say) -> None:
 def _append(store: Store, job: Job, ack: Say) -> None:
     """Add for ever from several threads: the test ends it."""
     sessions = [store.get_or_create("feature", "pm", FEATURE), store.get_or_create("feature", "pm", NESTED)]
+    for session in sessions:
+        if session.messages(0)[1] > 100:  # keeps the rounds short
+            session.clear()
     threads = [
         threading.Thread(target=_loop, args=(session, f"{job.label}-{number}", ack), daemon=True)
         for number, session in enumerate([*sessions, *sessions])
@@ -298,8 +314,6 @@ def _loop(session: Session, name: str, ack: Say) -> None:
         if number % 7 == 6:
             version = session.update_checkpoint({"summary": {"completed": [name, str(number)]}})["version"]
             ack(f"{session.id} v{version}")
-        if number % 50 == 49:
-            session.clear()
 
 
 OPERATIONS: dict[str, Callable[[Store, Job, Say], None]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,9 +29,14 @@ ROUNDS = 200
 
 
 @pytest.fixture(scope="module")
-def forks() -> Iterator[Children]:
-    with children() as made:
-        yield made
+def lanes() -> Iterator[list[Children]]:
+    with children() as one, children() as two, children() as three:
+        yield [one, two, three]
+
+
+@pytest.fixture(scope="module")
+def forks(lanes: list[Children]) -> Children:
+    return lanes[0]
 
 
 # --- killed at random instants ----------------------------------------------------------------------------
@@ -182,7 +189,8 @@ def _damaged(place: Place, forks: Children) -> None:
     place.pm.checkpoint.write_bytes(b'{"version": ')
 
 
-Check = Callable[[Place, list[str], bool], None]
+Prepare = Callable[[Place, Children], None]
+Check = Callable[[Place, list[str], bool], None]  # what was acknowledged; whether it was started again since
 
 
 def _made(place: Place, acked: list[str], again: bool) -> None:
@@ -237,7 +245,7 @@ def _mended(place: Place, acked: list[str], again: bool) -> None:
         ]
 
 
-STEPS: list[tuple[str, Callable[[Place, Children], None], Check]] = [
+STEPS: list[tuple[str, Prepare, Check]] = [
     ("create flat", _fresh, _made),
     ("create nested", _fresh, _made),
     ("create task", _fresh, _made),
@@ -256,23 +264,29 @@ STEPS: list[tuple[str, Callable[[Place, Children], None], Check]] = [
 @pytest.mark.parametrize("power", [False, True], ids=["kill", "power"])
 @pytest.mark.parametrize(("op", "prepare", "check"), STEPS, ids=[f"{op}-{p.__name__}" for op, p, _ in STEPS])
 def test_crash_at_every_durable_step(
-    op: str, prepare: Callable[[Place, Children], None], check: Check, power: bool, tmp_path: Path, forks: Children
+    op: str, prepare: Prepare, check: Check, power: bool, tmp_path: Path, lanes: list[Children]
 ) -> None:
-    template, place = tmp_path / "template", Place(tmp_path / "p")
-    prepare(place, forks)
-    place.root.rename(template)
-    point = 0
-    while True:
-        point += 1
-        shutil.rmtree(place.root, ignore_errors=True)
-        subprocess.run(["cp", "-a", str(template), str(place.root)], check=True)  # keeps hard links
-        outcome = forks.run(Job(op, str(place.root), crash=point, power=power))
-        if not outcome.crashed:
-            break
-        _check_crashed(place, outcome.acked, check, power)
-        _check_restarted(place, op, outcome.acked, check, forks)
-    assert outcome.status == 0 and point > 3
-    sys.stdout.write(f"{op}, {'power failure' if power else 'kill'}: {point - 1} points\n")
+    def explore(lane: int) -> int:
+        """Every third point; how many there were."""
+        place, children = Place(tmp_path / f"p{lane}"), lanes[lane]
+        template = tmp_path / f"template{lane}"
+        prepare(place, children)
+        place.root.rename(template)
+        for count, point in enumerate(itertools.count(lane + 1, len(lanes))):
+            shutil.rmtree(place.root, ignore_errors=True)
+            subprocess.run(["cp", "-a", str(template), str(place.root)], check=True)  # keeps hard links
+            outcome = children.run(Job(op, str(place.root), crash=point, power=power))
+            if not outcome.crashed:
+                assert outcome.status == 0
+                return count
+            _check_crashed(place, outcome.acked, check, power)
+            _check_restarted(place, op, outcome.acked, check, children)
+        raise AssertionError("unreachable")
+
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        points = sum(pool.map(explore, range(len(lanes))))
+    assert points > 3
+    sys.stdout.write(f"{op}, {'power failure' if power else 'kill'}: {points} points\n")
 
 
 def _check_crashed(place: Place, acked: list[str], check: Check, power: bool) -> None:
