@@ -44,13 +44,13 @@ class Index:
         self._db = _connect(path)
 
     def journal(self, path: Path) -> JournalIndex:
-        """Where the disk does not allow it, in memory."""
+        """Where the disk does not allow it, or the index was found damaged, in memory."""
         name = _text(str(path))
         try:
             with self.transaction() as db:
                 db.execute("insert or ignore into journals (path, header) values (?, '')", (name,))
                 row = db.execute("select key from journals where path = ?", (name,)).fetchone()
-        except sqlite3.OperationalError:
+        except (sqlite3.OperationalError, CorruptFile):
             return Index(None).journal(path)
         return JournalIndex(self, row[0])
 
@@ -62,6 +62,8 @@ class Index:
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
+            if self._path:
+                _remove(self._path)  # or the next start would find the same
             hint = "Restart dagentd: it is a cache and is made again."
             raise CorruptFile(f"the index is damaged: {error}", path=self._path, hint=hint) from error
 
@@ -158,14 +160,19 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         return _opened(str(path))
     except sqlite3.OperationalError:  # full, read-only, no such folder, or long in use by another process
         return _opened(":memory:")
-    except sqlite3.DatabaseError:
-        for suffix in ("", "-wal", "-shm"):  # damaged, or of another version: it is a cache
-            with contextlib.suppress(OSError):
-                disk.remove(path.with_name(path.name + suffix))
+    except sqlite3.DatabaseError:  # damaged, or of another version
+        _remove(path)
     try:
         return _opened(str(path))
     except sqlite3.Error:
         return _opened(":memory:")
+
+
+def _remove(path: Path) -> None:
+    """It is a cache."""
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            disk.remove(Path(f"{path}{suffix}"))
 
 
 def _opened(name: str) -> sqlite3.Connection:

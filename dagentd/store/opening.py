@@ -26,6 +26,13 @@ Lined = tuple[Record, bytes]  # a record and its line
 
 def read_state(journal: Journal, index: JournalIndex) -> State:
     """From the index if its position is in this journal, and what follows there; else from the beginning."""
+    try:
+        return _state_by(journal, index)
+    except CorruptFile:  # the index; it is done without
+        return _state_by(journal, Index(None).journal(journal.path))
+
+
+def _state_by(journal: Journal, index: JournalIndex) -> State:
     state = State(index, journal.read_record)
     header = index.header()
     if header and journal.checksum_at(header["pos"]) == header["sum"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -195,7 +195,11 @@ def test_where_none_is_named_like_it_the_caller_must_choose(root: Path, store: S
     for worktree in ("one", "two"):
         feature(tree(root, worktree) / "features" / "f1", "f1")
         store.get_or_create("feature", "pm", "f1", worktree=worktree)
-    for ask in (lambda: store.session("pm-feature-f1"), lambda: store.get_or_create("feature", "pm", "f1")):
+    asks: list[Callable[[], Session]] = [
+        lambda: store.session("pm-feature-f1"),
+        lambda: store.get_or_create("feature", "pm", "f1"),
+    ]
+    for ask in asks:
         with pytest.raises(Conflict, match="one, two") as told:
             ask()
         assert told.value.code == -32002 and "worktree" in told.value.hint
