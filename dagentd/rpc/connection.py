@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections import deque
-from collections.abc import Callable, Iterator
-from threading import Lock
+from collections.abc import Iterator
 from typing import Any
 
 from dagentd.errors import DagentdError
@@ -17,9 +15,9 @@ from dagentd.rpc.methods import METHODS
 from dagentd.rpc.outbox import Closed, Outbox
 from dagentd.rpc.protocol import MAX_LINE, Call, Incoming, Refused
 from dagentd.rpc.service import Caller, Service
+from dagentd.rpc.turns import Turns
 
 _CHUNK = 1 << 16
-Later = Callable[[Callable[[], None]], None]
 
 
 class UnknownMethod(DagentdError):
@@ -27,27 +25,33 @@ class UnknownMethod(DagentdError):
 
 
 class Connection:
-    """Quick calls are answered by the thread that reads. A slow one goes to `later`, and so does what follows it on
-    the same session: requests on one session take effect in the order sent."""
+    """Quick calls are answered by the thread that reads. A slow one waits for its turn, and so does what follows it
+    on the same session: requests on one session take effect in the order sent."""
 
-    def __init__(self, connection: socket.socket, service: Service, later: Later) -> None:
-        self._connection, self._service, self._later = connection, service, later
+    def __init__(self, connection: socket.socket, service: Service) -> None:
+        self._connection, self._service = connection, service
         self._outbox = Outbox(connection, self._has_room)
         self._caller = Caller(service, self._deliver, document)
-        self._lock = Lock()
-        self._behind: dict[str, deque[Incoming]] = {}  # by session: what waits for a slow call
+        self._turns = Turns()
 
     def serve(self) -> None:
-        """Until the client hangs up."""
+        """Until the client sends no more and everything it asked for is answered."""
         try:
             with contextlib.suppress(Closed, OSError):
                 for line in self._lines():
+                    self._outbox.wait_for_room()
                     self._take(line)
+            self._turns.finish()
         finally:
             for subscription in self._caller.subscriptions:
                 self._service.events.unsubscribe(subscription)
             self._outbox.close()
             self._connection.close()
+
+    def finish(self) -> None:
+        """Read no more; what was read is answered."""
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RD)
 
     def hang_up(self) -> None:
         with contextlib.suppress(OSError):
@@ -73,39 +77,15 @@ class Connection:
         incoming = protocol.read(line)
         if incoming is None:
             return
-        if not incoming.batch and not self._behind and not _is_slow(incoming.entries[0]):
+        if not incoming.batch and not self._turns and not _is_slow(incoming.entries[0]):
             self._answer(incoming)  # nearly always: nothing to wait for
             return
         sessions = {session for call in incoming.calls if (session := _session(call)) is not None}
-        slow = any(map(_is_slow, incoming.entries))
-        with self._lock:
-            waiting = [self._behind[each] for each in sessions if each in self._behind]
-            if waiting:
-                waiting[0].append(incoming)
-                return
-            if slow:
-                for each in sessions:
-                    self._behind[each] = deque()
-        if slow:
+        if any(map(_is_slow, incoming.entries)) or self._turns.touch(sessions):
             self._outbox.queue()
-            self._later(lambda: self._work_off(incoming, sessions))
+            self._turns.add(lambda: self._answer(incoming), sessions)
         else:
             self._answer(incoming)
-
-    def _work_off(self, incoming: Incoming, sessions: set[str]) -> None:
-        """A slow call, then what came behind it for the same sessions."""
-        with contextlib.suppress(Closed):
-            self._answer(incoming)
-        while True:
-            with self._lock:
-                queues = [self._behind[each] for each in sessions if each in self._behind]
-                next_one = next((queue.popleft() for queue in queues if queue), None)
-                if next_one is None:
-                    for each in sessions:
-                        self._behind.pop(each, None)
-                    return
-            with contextlib.suppress(Closed):
-                self._answer(next_one)
 
     def _answer(self, incoming: Incoming) -> None:
         line = incoming.answer([self._outcome(entry) for entry in incoming.entries if isinstance(entry, Call)])

@@ -31,14 +31,20 @@ class Outbox:
         self._sender: threading.Thread | None = None
 
     def answer(self, line: bytes) -> None:
-        """Send or queue an answer. Waits while the queue is full: only this connection's own threads come here."""
+        """Send it at once, or queue it without waiting: whoever reads the requests waits for room before the next."""
         with self._changed:
             if self._sender is None:
                 self._send(line)
-                return
-            while self._size and self._size + len(line) > _ROOM and not self._closed:
-                self._changed.wait()
-            self._put(line)
+            elif not self._closed:  # else nobody wants it any more
+                self._put(line)
+
+    def wait_for_room(self) -> None:
+        """Closed if there will be none."""
+        if self._size > _ROOM:
+            with self._changed:
+                self._changed.wait_for(lambda: self._size <= _ROOM or self._closed)
+        if self._closed:
+            raise Closed
 
     def offer(self, line: bytes) -> bool:
         """Queue a line if there is room; never waits."""
@@ -64,8 +70,6 @@ class Outbox:
             self._sender.join(_PATIENCE)
 
     def _put(self, line: bytes) -> None:
-        if self._closed:
-            raise Closed
         self._lines.append(line)
         self._size += len(line)
         self._changed.notify_all()

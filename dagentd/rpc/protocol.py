@@ -95,7 +95,12 @@ def read(line: bytes) -> Incoming | None:
 
 def too_long() -> bytes:
     """The answer to a line that was given up on when it passed MAX_LINE."""
-    return answers([(None, _too_long())], MAX_LINE)[0] + b"\n"
+    return refusal(_too_long())
+
+
+def refusal(error: DagentdError) -> bytes:
+    """An error that is no answer to a request, but about the connection."""
+    return answers([(None, error)], MAX_LINE)[0] + b"\n"
 
 
 def request(method: str, params: Params, id: Id) -> bytes:

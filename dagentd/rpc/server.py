@@ -9,18 +9,16 @@ import socket
 import stat
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dagentd.adapters import disk
-from dagentd.errors import Conflict, NotAllowed
+from dagentd.errors import Conflict, LimitReached, NotAllowed
+from dagentd.rpc import protocol
 from dagentd.rpc.connection import Connection
 from dagentd.rpc.service import Service
 from dagentd.rpc.wire import peer_uid
 
 _MOST = 256  # connections at a time
-_SLOW = 4  # slow calls at a time
 
 
 class Server:
@@ -28,7 +26,6 @@ class Server:
         self._path, self._service = path, service
         self._connections: dict[Connection, threading.Thread] = {}
         self._lock = threading.Lock()
-        self._slow = ThreadPoolExecutor(_SLOW, thread_name_prefix="rpc-slow")
         self._stopping = False
 
     def start(self, listener: socket.socket | None = None) -> None:
@@ -38,6 +35,7 @@ class Server:
 
     def _listen(self, listener: socket.socket) -> None:
         self._listener = listener
+        self._bound = _identity(self._path)
         # Shutting the listener down would wake the thread too, but a service manager's copy of it with it.
         self._wake, woken = socket.socketpair()
         self._thread = threading.Thread(target=self._accept, args=(listener, woken), name="rpc-accept", daemon=True)
@@ -52,24 +50,21 @@ class Server:
         """No new clients, what is under way is answered, then everyone is hung up on."""
         self._stopping = True
         self._deaf()
-        if self._own:
-            _remove_own(self._path)
+        if self._own and self.is_reachable():
+            with contextlib.suppress(OSError):
+                disk.remove(self._path)
         end = time.monotonic() + timeout
-        self._slow.shutdown(wait=True, cancel_futures=True)
         with self._lock:
             open_now = dict(self._connections)
-        for connection in open_now:
-            connection.hang_up()
-        for thread in open_now.values():
-            thread.join(max(0.0, end - time.monotonic()))
+        for act, until in ((Connection.finish, end - timeout / 4), (Connection.hang_up, end)):
+            for connection in open_now:
+                act(connection)
+            for thread in open_now.values():
+                thread.join(max(0.0, until - time.monotonic()))
 
     def is_reachable(self) -> bool:
         """Whether the path still leads to our socket: temp cleaners delete it under a living daemon."""
-        try:
-            found = os.stat(self._path, follow_symlinks=False)
-        except OSError:
-            return False
-        return stat.S_ISSOCK(found.st_mode)
+        return self._bound is not None and _identity(self._path) == self._bound
 
     def rebind(self) -> None:
         """Listen under the path again."""
@@ -82,10 +77,14 @@ class Server:
             return len(self._connections)
 
     def _accept(self, listener: socket.socket, woken: socket.socket) -> None:
+        call, end = select.poll(), select.poll()  # select() knows no descriptor above 1023
+        call.register(listener, select.POLLIN)
+        for each in (call, end):
+            each.register(woken, select.POLLIN)
         with woken:
-            while woken not in select.select([listener, woken], [], [])[0]:
+            while woken.fileno() not in dict(call.poll()):
                 if not self._welcome(listener):
-                    select.select([woken], [], [], 0.1)
+                    end.poll(100)
 
     def _welcome(self, listener: socket.socket) -> bool:
         """False if nobody can be let in just now: without a pause it would be tried at once, again and again."""
@@ -93,28 +92,40 @@ class Server:
             client, _ = listener.accept()
         except OSError:  # it hung up already, or we have no descriptor left
             return False
-        if peer_uid(client) != os.getuid() or self.count() >= _MOST or self._stopping:
+        if peer_uid(client) != os.getuid() or self._stopping:
             client.close()
-        else:
-            self._serve(client)
+        elif self.count() >= _MOST or not self._serve(client):
+            _refuse(client)
         return True
 
-    def _serve(self, client: socket.socket) -> None:
-        connection = Connection(client, self._service, self._submit)
+    def _serve(self, client: socket.socket) -> bool:
+        """False if the system gives us no thread for it."""
+        connection = Connection(client, self._service)
         thread = threading.Thread(target=self._run, args=(connection,), name="rpc-client", daemon=True)
         with self._lock:
             self._connections[connection] = thread
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:
+            self._forget(connection)
+            return False
+        return True
 
     def _run(self, connection: Connection) -> None:
         try:
             connection.serve()
         finally:
-            with self._lock:
-                del self._connections[connection]
+            self._forget(connection)
 
-    def _submit(self, work: Callable[[], None]) -> None:
-        self._slow.submit(work)
+    def _forget(self, connection: Connection) -> None:
+        with self._lock:
+            del self._connections[connection]
+
+
+def _refuse(client: socket.socket) -> None:
+    """It is told why: a connection that only ends looks like a daemon that died."""
+    with contextlib.suppress(OSError), client:
+        client.send(protocol.refusal(LimitReached(f"{_MOST} clients are connected", hint="End some of them.")))
 
 
 def bind(path: Path) -> socket.socket:
@@ -157,7 +168,10 @@ def _clear(path: Path) -> None:
     disk.remove(path)
 
 
-def _remove_own(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        if stat.S_ISSOCK(os.stat(path, follow_symlinks=False).st_mode):
-            disk.remove(path)
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which socket is there; a socket of somebody else may have come in the place of ours."""
+    try:
+        found = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISSOCK(found.st_mode) else None

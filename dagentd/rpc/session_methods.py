@@ -14,6 +14,8 @@ from dagentd.store.session import Session
 from dagentd.store.store import Store
 
 T = TypeVar("T")
+_SHORT = 1 << 20  # characters: six times as many bytes, if each is escaped, fit into any answer
+_MADE = {"id": "0" * 36, "timestamp": "2000-01-01T00:00:00.000Z"}  # what a message gets
 
 
 def _with(caller: Caller, given: params.OfSession, act: Callable[[Store, Session], T]) -> T:
@@ -51,12 +53,21 @@ def get(caller: Caller, given: params.OfSession) -> dict[str, Any]:
 def add_message(caller: Caller, given: params.AddMessage) -> dict[str, Any]:
     """Add a message; answered when it is on disk. The same `id` and content twice is stored once."""
     raw = {"role": given.role, "content": given.content, "metadata": given.metadata, "id": given.id}
+    if given.metadata is not None or not isinstance(given.content, str) or len(given.content) > _SHORT:
+        _check_room([raw])
     return _with(caller, given, lambda _, session: session.add([raw])[0])
 
 
 def add_messages(caller: Caller, given: params.AddMessages) -> dict[str, Any]:
     """Add several messages, all or none: a tool call stays with its result."""
+    _check_room(given.messages)
     return {"messages": _with(caller, given, lambda _, session: session.add(given.messages))}
+
+
+def _check_room(added: list[dict[str, Any]]) -> None:
+    """What is stored must fit into its answer: who got an error instead would send it again."""
+    if len(fitting([{**_MADE, **raw} if raw.get("id") else {**raw, **_MADE} for raw in added])) < len(added):
+        raise LimitReached("the messages would not fit into one line of 16 MiB", hint="Send less, or store a path.")
 
 
 def messages(caller: Caller, given: params.Messages) -> dict[str, Any]:
