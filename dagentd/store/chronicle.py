@@ -46,10 +46,15 @@ class Chronicle:
             self._open(first)
 
     def _open(self, first: FirstLook) -> None:
-        self._adopt(opening.open_journal(self.folder, self._kept, first.documents))
-        if not self._chat_is_ours(first):
-            opening.fill_lines(self.state, self.journal, first.documents().get("chat"))
-            self._recover_lost(first.documents())
+        self.journal = opening.open_journal(self.folder, self._kept, first.documents)
+        try:
+            self._adopt(self.journal)
+            if not self._chat_is_ours(first):
+                opening.fill_lines(self.state, self.journal, first.documents().get("chat"))
+                self._recover_lost(first.documents())
+        except BaseException:
+            self.journal.close()  # a session that cannot be served is tried again and again
+            raise
 
     def _chat_is_ours(self, first: FirstLook) -> bool:
         """Whether the chat is just as we wrote it; the messages then have their bytes from there."""

@@ -49,8 +49,12 @@ class Session:
         self._projections = Projections(folder, settle)
         first = self._projections.first_look()
         self._chronicle = open_chronicle(first)
-        self._projections.attach(self._chronicle, first)
-        self._join_others()
+        try:
+            self._projections.attach(self._chronicle, first)
+            self._join_others()
+        except BaseException:
+            self._close()
+            raise
         self._chronicle.tell = self._tell
         on_work(self)
 

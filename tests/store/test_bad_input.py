@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import resource
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from dagentd.adapters import disk
 from dagentd.errors import DagentdError, InvalidInput, LimitReached, NotAllowed, NotFound
 from dagentd.model.problem import Problem
 from dagentd.store import projections
@@ -841,6 +843,41 @@ def test_a_file_size_limit(used: Place) -> None:
         session.reconcile()
         assert session.problems == []
     reader.once(reader.agree(used.pm), {"a", "b", "c"})
+
+
+# --- again and again ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["chat", "checkpoint", "session", "journal"])
+@pytest.mark.parametrize("kind", ["link", "fifo", "folder"])
+def test_trying_again_leaves_no_file_open(used: Place, secret: Path, name: str, kind: str) -> None:
+    """A reconcile every few minutes, for months."""
+    path: Path = getattr(used.pm, name)
+    path.unlink()
+    _put(path, kind, secret)
+    _leaves_no_file_open(used)
+
+
+def test_trying_again_on_a_full_disk_leaves_no_file_open(used: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(what: str, path: str | Path) -> None:
+        if what in ("create", "write"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    used.pm.chat.write_text(json.dumps({"messages": said("a", "b", "c")}))
+    monkeypatch.setattr(disk, "step", full)
+    _leaves_no_file_open(used)
+    monkeypatch.undo()
+    assert reconciled(used) == ([PM], [])
+    assert "c" in reader.agree(used.pm).chat
+
+
+def _leaves_no_file_open(place: Place) -> None:
+    with place.store(SETTLE) as store:
+        store.reconcile()
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(3):
+            assert store.reconcile() == [] and store.problems
+        assert len(os.listdir("/proc/self/fd")) == before
 
 
 # --- for one who only looks ---------------------------------------------------------------------------------------
