@@ -1,0 +1,186 @@
+"""Taking in what others wrote into a session's documents: read, understood, merged into the journal."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dagentd.adapters import clock, disk, files
+from dagentd.errors import DagentdError
+from dagentd.formats import memory
+from dagentd.model.documents import position_of
+from dagentd.model.jsontext import Undecodable
+from dagentd.model.project import SessionFolder
+from dagentd.model.records import Record
+from dagentd.store import opening
+from dagentd.store.chronicle import Chronicle
+from dagentd.store.entry import Entry
+from dagentd.store.merge import merge
+from dagentd.store.outside import Doc, Outside
+from dagentd.store.projection import Projection
+from dagentd.store.summaries import base_checkpoint
+
+_ANEW = 2.0  # seconds in which the app makes all documents of a session
+_SHOWN = 1.0  # seconds on disk after which a message can have been cleared by a reader of the file
+
+
+class Intake:
+    """Never called by two threads at once."""
+
+    def __init__(
+        self, folder: SessionFolder, projections: dict[str, Projection], settle: float, chronicle: Chronicle
+    ) -> None:
+        self._folder, self._files, self._settle, self._chronicle = folder, projections, settle, chronicle
+        self._news = 0
+        self._anew_until = float("-inf")
+        self._shown: deque[tuple[float, int]] = deque([(float("-inf"), chronicle.state.pos)], maxlen=64)
+
+    def shown(self, pos: int) -> None:
+        """A chat that goes up to `pos` is on disk from now on."""
+        self._shown.append((clock.monotonic(), pos))
+
+    def _settled(self, entry: Entry) -> bool:
+        latest = clock.monotonic() - _SHOWN
+        return any(at <= latest and entry.moved <= pos for at, pos in self._shown)
+
+    def take_news(self) -> int:
+        news, self._news = self._news, 0
+        return news
+
+    # --- understanding ------------------------------------------------------------------------------------
+
+    def understand(self, name: str, data: bytes) -> dict[str, Any] | None:
+        each = self._files[name]
+        try:
+            raw = each.parse(data)
+        except Undecodable as error:
+            if self._chronicle.read_only:
+                self._chronicle.note(f"corrupt-{name}", opening.unreadable(each.path, str(error)))
+            elif each.stable_for(data) >= self._settle:
+                with disk.explained(each.path):
+                    self._set_aside(each, data, str(error))
+            return None
+        odd = name == "chat" and not all(isinstance(entry, dict) for entry in raw["messages"])
+        if odd and not self._chronicle.read_only:
+            with disk.explained(each.path):
+                copy = files.save_beside(each.path, "corrupt", data)
+            told = "holds entries that are no messages; they are kept in a copy of the file"
+            self._chronicle.note("odd-entries", DagentdError(told, path=copy, hint="Look at them."))
+        return raw
+
+    def _set_aside(self, each: Projection, data: bytes, why: str) -> None:
+        """Move unreadable bytes out of the way, to be written anew."""
+        moved = each.set_aside(data, self._settle)
+        told = f"{why}; it was set aside and made again from the journal"
+        self._chronicle.note(f"corrupt-{each.name}", DagentdError(told, path=moved, hint="Look at it, then delete it."))
+        self.take_late(each, clock.monotonic())
+
+    # --- sources ------------------------------------------------------------------------------------------
+
+    def take_leftovers(self) -> None:
+        """Temp files of a process that died: one may hold what another program had written into a document."""
+        targets = {each.path: each for each in self._files.values()}
+        for temp, target in files.leftovers(self._folder.path):
+            if target in targets:
+                try:
+                    with disk.explained(temp):
+                        self._take_leftover(targets[target], files.read(temp, files.CHAT_LIMIT))
+                        disk.remove(temp)
+                except DagentdError as error:
+                    self._chronicle.note("leftover", error)
+
+    def _take_leftover(self, each: Projection, data: bytes) -> None:
+        """Of a chat only what is new counts: what it removes may have been taken in long ago."""
+        try:
+            raw = each.parse(data)
+        except Undecodable:
+            return  # ours, torn by the crash
+        if each.name == "chat":
+            self._merge_docs(Outside(chat=self._copy(each.path, raw)))
+        else:
+            self.merge_documents({each.name: raw})
+
+    def take_in_copy(self, path: Path) -> None:
+        """Messages of a second chat of this session: unknown ones arrive, nothing leaves."""
+        each = Projection("chat", path)
+        data = each.look()
+        try:
+            raw = each.parse(data) if data is not None else None
+        except Undecodable as error:
+            self._chronicle.note(f"copy-{path.name}", opening.unreadable(path, str(error)))
+            return
+        if raw is None:
+            return
+        told = "is a second chat of this session; its messages were taken in"
+        self._chronicle.note(f"copy-{path.name}", DagentdError(told, path=path, hint="Remove it if nobody uses it."))
+        self._merge_docs(Outside(chat=self._copy(path, raw)))
+
+    def _copy(self, path: Path, raw: dict[str, Any]) -> Doc:
+        return Doc(raw, self._folder.within_feature(path), None, ours=True)
+
+    def take_late(self, each: Projection, now: float) -> None:
+        def take(data: bytes) -> None:
+            if not self._merge_bytes(each, data):
+                files.save_beside(each.path, "corrupt", data)
+
+        each.late_writes(now, take)
+
+    # --- merging ------------------------------------------------------------------------------------------
+
+    def _merge_bytes(self, each: Projection, data: bytes) -> bool:
+        try:
+            raw = each.parse(data)
+        except Undecodable:
+            return False
+        self.merge_documents({each.name: raw})
+        return True
+
+    def merge_documents(self, read: dict[str, dict[str, Any]]) -> bool:
+        """Whether the journal has new records of it."""
+        if not read:
+            return False
+        docs = {name: self._doc(name, raw) for name, raw in read.items() if name != "memory"}
+        changed = self._merge_docs(Outside(**docs, remade=self._remade(docs.get("session")))) if docs else False
+        if "memory" in read:
+            changed |= self._merge_docs(Outside(checkpoint=self._memory(read["memory"])))
+        return changed
+
+    def _remade(self, session: Doc | None) -> bool:
+        """The app makes the documents of a session one after the other, the session first, and we may look
+        between: what one says holds for the others."""
+        now = clock.monotonic()
+        with self._chronicle.lock:
+            created = self._chronicle.state.session.get("createdAt")
+        if session and not session.ours and session.raw.get("createdAt") != created:
+            self._anew_until = now + _ANEW
+        return now < self._anew_until
+
+    def _memory(self, raw: dict[str, Any]) -> Doc:
+        """A memory as the checkpoint that its writer would have written."""
+        doc = self._doc("memory", raw)
+        with self._chronicle.lock:
+            base = base_checkpoint(self._chronicle.state, doc) or {}
+        return replace(doc, raw=memory.as_checkpoint(raw, base))
+
+    def _merge_docs(self, outside: Outside) -> bool:
+        chronicle = self._chronicle
+        if chronicle.state.unknown:
+            return False
+
+        def plan(_: dict[str, bytes]) -> tuple[list[Record], int]:
+            found = merge(chronicle.state, outside, clock.stamp(), self._settled)
+            return found, len(found)
+
+        count = int(chronicle.submit(plan, alone=True))
+        self._news += count
+        return count > 0
+
+    def _doc(self, name: str, raw: dict[str, Any]) -> Doc:
+        source = self._folder.within_feature(self._files[name].path)
+        return Doc(raw, source, self.valid(raw), "dagentd" in raw)
+
+    def valid(self, raw: dict[str, Any]) -> int | None:
+        found = position_of(raw)
+        return found.pos if found and self._chronicle.has(raw) else None
