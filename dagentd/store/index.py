@@ -15,6 +15,8 @@ from dagentd.adapters import disk
 from dagentd.errors import CorruptFile
 from dagentd.store.entry import Entry
 
+Broken = sqlite3.DatabaseError  # what a database raises that is damaged, full or in use
+
 _VERSION = 2
 _SCHEMA = """
 create table journals (key integer primary key, path text unique, header text not null);
@@ -40,8 +42,8 @@ class Index:
 
     def __init__(self, path: Path | None) -> None:
         self._lock = threading.RLock()
-        self._path = path
-        self._db = _connect(path)
+        self.path = path
+        self._db = connect(path, _SCHEMA, _VERSION)
 
     def journal(self, path: Path) -> JournalIndex:
         """Where the disk does not allow it, or the index was found damaged, in memory."""
@@ -62,10 +64,10 @@ class Index:
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
-            if self._path:
-                _remove(self._path)  # or the next start would find the same
+            if self.path:
+                discard(self.path)  # or the next start would find the same
             hint = "Restart dagentd: it is a cache and is made again."
-            raise CorruptFile(f"the index is damaged: {error}", path=self._path, hint=hint) from error
+            raise CorruptFile(f"the index is damaged: {error}", path=self.path, hint=hint) from error
 
     def close(self) -> None:
         with self._lock:
@@ -153,38 +155,39 @@ class JournalIndex:
         )  # fmt: skip
 
 
-def _connect(path: Path | None) -> sqlite3.Connection:
+def connect(path: Path | None, schema: str, version: int) -> sqlite3.Connection:
+    """A database that is a cache: in memory where the disk does not allow a file."""
     if path is None:
-        return _opened(":memory:")
+        return _opened(":memory:", schema, version)
     try:
-        return _opened(str(path))
+        return _opened(str(path), schema, version)
     except sqlite3.OperationalError:  # full, read-only, no such folder, or long in use by another process
-        return _opened(":memory:")
+        return _opened(":memory:", schema, version)
     except sqlite3.DatabaseError:  # damaged, or of another version
-        _remove(path)
+        discard(path)
     try:
-        return _opened(str(path))
+        return _opened(str(path), schema, version)
     except sqlite3.Error:
-        return _opened(":memory:")
+        return _opened(":memory:", schema, version)
 
 
-def _remove(path: Path) -> None:
+def discard(path: Path) -> None:
     """It is a cache."""
     for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(OSError):
             disk.remove(Path(f"{path}{suffix}"))
 
 
-def _opened(name: str) -> sqlite3.Connection:
+def _opened(name: str, schema: str, wanted: int) -> sqlite3.Connection:
     db = sqlite3.connect(name, check_same_thread=False, timeout=5)
     try:
         db.execute("pragma journal_mode = wal")
         db.execute("pragma synchronous = normal")
         version = db.execute("pragma user_version").fetchone()[0]
-        if version not in (0, _VERSION):
+        if version not in (0, wanted):
             raise sqlite3.DatabaseError(f"index version {version}")
         if version == 0:
-            db.executescript(f"begin; {_SCHEMA} pragma user_version = {_VERSION}; commit;")
+            db.executescript(f"begin; {schema} pragma user_version = {wanted}; commit;")
         db.execute("select count(*) from journals").fetchone()
     except BaseException:
         db.close()

@@ -1,0 +1,147 @@
+"""Searching sessions: their words are indexed when somebody searches, from where the last search ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from dagentd.errors import DagentdError
+from dagentd.model import conversation, records, times
+from dagentd.model.jsontext import Undecodable
+from dagentd.model.query import Query, indexed
+from dagentd.store.index import Broken, discard
+from dagentd.store.journal import Journal, Line
+from dagentd.store.texts import Known, Row, Text, Texts
+
+Message = dict[str, Any]
+Found = tuple[Path, Message]  # a journal and a message in it
+
+_BATCH = 1 << 20  # bytes of journal that are indexed at a time
+_turn = threading.Lock()  # one search brings the index up to date, and those that come meanwhile wait for that
+
+
+class Altered(Exception):
+    """A journal is not what was indexed."""
+
+    def __init__(self, journal: int) -> None:
+        self.journal = journal
+
+
+def in_journals(index: Path | None, query: Query, journals: Iterable[Path], limit: int) -> list[Found]:
+    """The best first. An index that is damaged is made again, and in memory where there can be no file."""
+    paths = list(journals)
+    with _turn:
+        for place in (index, index) if index else ():
+            with contextlib.suppress(Broken), contextlib.closing(Texts(place)) as texts:
+                return _in_journals(texts, query, paths, limit)
+            discard(place)
+        with contextlib.closing(Texts(None)) as texts:
+            return _in_journals(texts, query, paths, limit)
+
+
+def _in_journals(texts: Texts, query: Query, paths: list[Path], limit: int) -> list[Found]:
+    """A journal that does not hold what was indexed is indexed again; one that goes on changing is left out."""
+    again: set[Path] = set()
+    while True:
+        keys = _followed(texts, paths)
+        try:
+            pairs = matches(texts, query, keys, partial(_read, keys), limit)
+            return [(keys[row.journal], message) for row, message in pairs]
+        except Altered as error:
+            texts.forget(error.journal)
+            path = keys[error.journal]
+            paths = [each for each in paths if each != path or path not in again]
+            again.add(path)
+
+
+def _followed(texts: Texts, paths: list[Path]) -> dict[int, Path]:
+    """The journals that can be read, by their keys, with everything indexed that is in them."""
+    found = {known.key: path for path in paths if (known := follow(texts, path)) is not None}
+    return _followed(texts, paths) if texts.tidy() else found
+
+
+def follow(texts: Texts, path: Path) -> Known | None:
+    """Index what a journal has gained. None if it cannot be read, which `status` tells."""
+    try:
+        status = os.lstat(path)
+        # A link changes ctime too, but nothing can change the content and leave it.
+        seen = f"{status.st_dev} {status.st_ino} {status.st_size} {status.st_ctime_ns}"
+        known = texts.journal(path)
+        if known.seen == seen:
+            return known
+        with contextlib.closing(Journal.open_read(path)) as journal:
+            return _index(texts, known, journal, seen)
+    except (OSError, DagentdError):
+        return None
+
+
+def _index(texts: Texts, known: Known, journal: Journal, seen: str) -> Known:
+    if known.pos and journal.checksum_at(known.pos) != known.sum:
+        texts.forget(known.key)
+        known = Known(known.key)
+    for batch in _batches(journal.groups(known.pos)):
+        known = replace(known, pos=batch[-1].end, sum=records.checksum(batch[-1].data))
+        texts.add(known, filter(None, map(_text, batch)))
+    known = replace(known, seen=seen)
+    texts.add(known, ())
+    return known
+
+
+def _batches(groups: Iterator[list[Line]]) -> Iterator[list[Line]]:
+    batch: list[Line] = []
+    for group in groups:
+        batch += group
+        if batch and batch[-1].end - batch[0].start >= _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _text(line: Line) -> Text | None:
+    raw = line.record.body.get("message")
+    if line.record.t not in ("message", "edit") or not isinstance(raw, dict) or not isinstance(raw.get("id"), str):
+        return None
+    return text_of(raw, line.start, line.end, line.record.at, edit=line.record.t == "edit")
+
+
+def text_of(raw: Message, start: int, end: int, at: str, edit: bool = False) -> Text:
+    moment = times.parse(raw.get("timestamp")) or times.parse(at)
+    when = int(moment.timestamp() * 1000) if moment else 0
+    return Text(_name(raw), start, end, when, indexed(conversation.text(raw.get("content"))), edit)
+
+
+def _name(raw: Message) -> bytes:
+    return str(raw.get("id")).encode("utf-8", "surrogatepass")
+
+
+def _read(paths: dict[int, Path], row: Row) -> Message:
+    try:
+        with contextlib.closing(Journal.open_read(paths[row.journal])) as journal:
+            raw = journal.read_record(row.start, row.end).body.get("message")
+    except (OSError, DagentdError, Undecodable) as error:
+        raise Altered(row.journal) from error
+    if not isinstance(raw, dict) or _name(raw) != row.id:
+        raise Altered(row.journal)
+    return raw
+
+
+def matches(
+    texts: Texts, query: Query, journals: Iterable[int], read: Callable[[Row], Message], limit: int
+) -> list[tuple[Row, Message]]:
+    """By the words of the query; one that has no words is looked for in the text itself, the newest first."""
+    if query.terms:
+        return [(row, read(row)) for row in texts.match(query.expression, journals, limit)]
+    pairs = ((row, read(row)) for row in texts.newest(journals) if query.literals)
+    return list(islice(((row, raw) for row, raw in pairs if query.literally_in(_said(raw))), limit))
+
+
+def _said(raw: Message) -> str:
+    return conversation.text(raw.get("content"))
