@@ -19,8 +19,10 @@ from dagentd.errors import DagentdError
 from dagentd.events import Events
 from dagentd.jobs.reconcile import Report, reconcile
 from dagentd.jobs.summary import project as project_summary
+from dagentd.model.problem import Problem
 from dagentd.model.project import Project
 from dagentd.projects import Projects
+from dagentd.rpc.answers import logged
 from dagentd.rpc.client import Client
 from dagentd.rpc.server import Server
 from dagentd.settings import Settings
@@ -32,10 +34,10 @@ from dagentd.worker import Worker
 PROTOCOL = 1
 LOCK_WAIT = 5.0  # seconds that a command waits for a busy project
 _HEARTBEAT = 5.0  # seconds between two looks at what nobody tells us about: the socket's file, the registry
-_DRAIN = 4.0  # seconds for what is under way when we are told to stop
+_DRAIN = 2.0  # seconds for the clients, then for the jobs, when we are told to stop
 
 # What the user must do something about; the other problems are notes.
-_GRAVE = ("journal", "documents", "project", "read-only")
+_GRAVE = ("journal", "documents", "project", "read-only", "daemon")
 
 _log = logging.getLogger(__name__)
 
@@ -51,11 +53,24 @@ class Daemon:
         self._started = clock.monotonic()
         self._looked = self._started
         self._exit = 0
+        self._degraded = False
+        self._problems: dict[str, Problem] = {}  # our own, by what we could not do
 
     def run(self, ready: Callable[[], None]) -> int:
+        self._lock = single_instance()
+        try:
+            return self._run(ready)
+        except DagentdError as error:
+            _log.error("%s", error)
+            raise
+        except Exception as error:
+            _bug(error)
+            raise
+        finally:
+            self._lock.release()
+
+    def _run(self, ready: Callable[[], None]) -> int:
         with contextlib.ExitStack() as stack:
-            self._lock = single_instance()
-            stack.callback(self._lock.release)
             self._signals = Signals(self._reload)
             stack.callback(self._signals.close)
             index = Index(index_file())
@@ -68,7 +83,6 @@ class Daemon:
             self._follow()
             self._server.start(self._supervisor.listener)
             stack.callback(self._server.stop, _DRAIN)
-            self.projects.look()
             self._supervisor.ready()
             ready()
             _log.info("dagentd %s serves %d projects", __version__, len(self.projects.stores()))
@@ -86,11 +100,10 @@ class Daemon:
 
     def status(self) -> dict[str, Any]:
         jobs = self._worker.status()
-        problems = [problem.raw() for problem in self.projects.problems()]
         used = usage()
         return {
             "pid": os.getpid(),
-            "health": self._health(bool(jobs["failing"]) or any(each["id"] in _GRAVE for each in problems)),
+            "health": "stopping" if self._signals.stopping.is_set() else "degraded" if self._trouble() else "ok",
             "version": __version__,
             "protocol": PROTOCOL,
             "uptime": round(clock.monotonic() - self._started, 1),
@@ -98,38 +111,62 @@ class Daemon:
             "queues": {"waiting": jobs["queues"], "running": jobs["running"], "failing": jobs["failing"]},
             "watches": {"mode": "timer", "count": 0, "everySeconds": self.settings.watch.reconcile_s},
             "spend": {"calls": 0, "tokens": 0, "cost": 0},
-            "problems": problems,
+            "problems": [problem.raw() for problem in self._all_problems()],
             "memory": vars(used) if used else None,
             "connections": self._server.count(),
         }
 
-    def _health(self, degraded: bool) -> str:
-        if self._signals.stopping.is_set():
-            return "stopping"
-        return "degraded" if degraded else "ok"
+    def _all_problems(self) -> list[Problem]:
+        return [*list(self._problems.values()), *self.projects.problems()]
+
+    def _trouble(self) -> list[str]:
+        """What the user must do something about, in words."""
+        failing = [str(each["message"]) for each in self._worker.status()["failing"]]
+        return failing + [problem.message for problem in self._all_problems() if problem.id in _GRAVE]
 
     # --- living -------------------------------------------------------------------------------------------
 
     def _wait(self) -> None:
         beat = min(_HEARTBEAT, self._supervisor.heartbeat or _HEARTBEAT)
         while not self._signals.wait(beat):
-            try:
-                self._beat()
-            except DagentdError as error:
-                _log.warning("%s", error)
+            for act in (self._keep_lock, self._keep_socket, self._follow, self._look, self._tell, self._prove):
+                self._attempt(act)
 
-    def _beat(self) -> None:
+    def _attempt(self, act: Callable[[], None]) -> None:
+        """What goes wrong with one thing leaves the others, is logged once, and shows in status until it is right."""
+        try:
+            act()
+            self._problems.pop(act.__name__, None)
+        except DagentdError as error:
+            known = self._problems.get(act.__name__)
+            if known is None or known.message != error.message:
+                _log.warning("%s", error)
+                self._problems[act.__name__] = Problem.of("daemon", error, clock.stamp())
+
+    def _keep_lock(self) -> None:
         if not self._lock.in_place():
             _log.error("the lock file was removed, so another daemon may run: this one ends")
             self._exit = 1
             self._signals.stop()
+
+    def _keep_socket(self) -> None:
         if self._supervisor.listener is None and not self._server.is_reachable():
-            _log.warning("the socket was removed; binding it again")
             self._server.rebind()
-        self._follow()
+            _log.warning("the socket was removed; it was bound again")
+
+    def _look(self) -> None:
         if clock.monotonic() - self._looked >= self.settings.watch.reconcile_s:
             self._looked = clock.monotonic()
             self.projects.look()
+
+    def _tell(self) -> None:
+        """Whoever listens hears when something went wrong, and when all is well again."""
+        trouble = self._trouble()
+        if bool(trouble) != self._degraded:
+            self._degraded = bool(trouble)
+            self.events.publish("daemon:degraded" if trouble else "daemon:recovered", messages=trouble)
+
+    def _prove(self) -> None:
         if self._supervisor.heartbeat is not None:
             with Client(timeout=_HEARTBEAT) as self_check:
                 self_check.call("daemon.ping")
@@ -144,10 +181,11 @@ class Daemon:
             _log.info("settings read again")
         except DagentdError as error:
             _log.error("the settings stay as they were: %s", error)
+        self._attempt(self._follow)
 
 
 def _bug(error: BaseException) -> None:
-    _log.error("a bug: %s", type(error).__name__, exc_info=error)
+    logged(error)
 
 
 # --- without a daemon --------------------------------------------------------------------------------------------

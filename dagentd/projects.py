@@ -38,23 +38,23 @@ class Projects:
             return list(self._stores.values())
 
     def follow(self, wanted: Iterable[Project]) -> None:
-        """Serve exactly these from now on."""
+        """Serve exactly these from now on. One that is new, or whose other writer ended, is looked at."""
         projects = {project.root: project for project in wanted}
         for store in self.stores():
-            if store.project.root not in projects:
+            if projects.get(store.project.root) != store.project or not _is_there(store.project):
                 self._drop(store)
-        for root, project in projects.items():
-            if root not in self._stores:
-                self._open(project)
+        for key in self._problems.keys() - {str(root) for root in projects}:
+            del self._problems[key]
+        for project in projects.values():
+            self._serve(project)
 
     def look(self) -> None:
-        """Have every project looked at; one whose writer ended is taken over."""
+        """Have every project looked at."""
         for store in self.stores():
-            if store.read_only:
-                self._drop(store)
-                self._open(store.project)
-        for store in self.stores():
-            self._worker.submit(str(store.project.root), "reconcile", partial(self._look_at, store))
+            self._submit(store)
+
+    def _submit(self, store: Store) -> None:
+        self._worker.submit(str(store.project.root), "reconcile", partial(self._look_at, store))
 
     def problems(self) -> list[Problem]:
         own = [problem for store in self.stores() for problem in store.all_problems()]
@@ -74,31 +74,41 @@ class Projects:
             _log.warning("%s: %s", problem.path, problem.message)
         self._told |= set(report.problems)
 
-    def _open(self, project: Project) -> None:
-        key = str(project.root)
-        self._problems.pop(key, None)
-        try:
-            store = self._opened(project)
-        except DagentdError as error:
-            self._note(key, "project", error)
+    def _serve(self, project: Project) -> None:
+        served = self._stores.get(project.root)
+        if served is not None and not served.read_only:
             return
-        with self._lock:
-            self._stores[project.root] = store
+        try:
+            store = self._opened(project, served)
+        except DagentdError as error:
+            self._note(project, "project", error)
+            return
+        if store is not served:
+            with self._lock:
+                self._stores[project.root] = store
+            self._submit(store)
+        if served is not None and store is not served:
+            served.close()
 
-    def _opened(self, project: Project) -> Store:
-        if not project.common_dir.is_dir():
+    def _opened(self, project: Project, served: Store | None) -> Store:
+        """For writing, and else for reading."""
+        if not _is_there(project):
             hint = "If it was moved, run `dagentd init` in its new place; else `dagentd remove` it."
             raise NotAllowed("the repository is not there", path=project.root, hint=hint)
         settle = self._settings().watch.settle_ms / 1000
         try:
-            return Store(project, self._index, settle=settle, announce=self._announce)
+            store = Store(project, self._index, settle=settle, announce=self._announce)
         except (Conflict, NotAllowed) as error:
-            self._note(str(project.root), "read-only", error)
-            return Store(project, self._index, settle=settle, read_only=True)
+            self._note(project, "read-only", error)
+            return served or Store(project, self._index, settle=settle, read_only=True)
+        self._problems.pop(str(project.root), None)
+        return store
 
-    def _note(self, key: str, kind: str, error: DagentdError) -> None:
-        _log.warning("%s: %s", key, error)
-        self._problems[key] = Problem.of(kind, error, clock.stamp())
+    def _note(self, project: Project, kind: str, error: DagentdError) -> None:
+        known = self._problems.get(str(project.root))
+        if known is None or (known.id, known.message) != (kind, error.message):
+            _log.warning("%s: %s", project.root, error)
+            self._problems[str(project.root)] = Problem.of(kind, error, clock.stamp())
 
     def _drop(self, store: Store) -> None:
         root = store.project.root
@@ -109,3 +119,7 @@ class Projects:
         with contextlib.suppress(NotAllowed):  # the worker is stopping: nothing runs any more
             self._worker.ask(str(root), "close", lambda: None).result()
         store.close()
+
+
+def _is_there(project: Project) -> bool:
+    return project.common_dir.is_dir()

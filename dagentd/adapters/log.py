@@ -15,9 +15,10 @@ _LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 def to_file(path: Path, level: str, max_bytes: int, files: int) -> None:
     """At most `files` files of `max_bytes`; readable by the user alone, as the umask of the daemon says."""
-    disk.make_folders(path.parent)
-    handler = RotatingFileHandler(path, maxBytes=max_bytes, backupCount=files - 1, encoding="utf-8", errors="replace")
-    _use(handler, level)
+    with disk.explained(path.parent):
+        disk.make_folders(path.parent)
+    with disk.explained(path):
+        _use(RotatingFileHandler(path, "a", max_bytes, files - 1, encoding="utf-8", errors="replace"), level)
 
 
 def to_stderr(level: str) -> None:

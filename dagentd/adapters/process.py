@@ -108,6 +108,18 @@ def _believe(report: dict[str, Any]) -> None:
         raise NotStarted(**{"message": _SILENT, **report})
 
 
+def lives(pid: int) -> bool:
+    """One that ended and whose parent did not notice yet does not."""
+    try:
+        os.kill(pid, 0)
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] != b"Z"
+    except ProcessLookupError:
+        return False
+    except OSError:  # no /proc, or another user's by now
+        return True
+
+
 @dataclass(frozen=True)
 class Usage:
     resident: int  # bytes

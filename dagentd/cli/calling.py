@@ -7,7 +7,6 @@ import json
 import click
 
 from dagentd.cli import output
-from dagentd.errors import InvalidInput
 from dagentd.rpc.client import Client
 
 _EXAMPLE = """For example: '{"sessionId": "pm-feature-login"}'"""
@@ -23,10 +22,10 @@ def call(method: str, params: str) -> None:
     """
     try:
         given = json.loads(params)
-    except ValueError as error:
-        raise InvalidInput(f"the parameters are not JSON: {error}", hint=_EXAMPLE) from None
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"The parameters are not JSON: {error}. {_EXAMPLE}") from None
     if not isinstance(given, dict):
-        raise InvalidInput("the parameters are an object", hint=_EXAMPLE)
+        raise click.UsageError(f"The parameters are an object. {_EXAMPLE}")
     with Client() as daemon:
         output.print_json(daemon.call(method, **given))
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
 import click
 
 from dagentd import paths
 from dagentd.cli import output
 from dagentd.cli.output import Column
-from dagentd.errors import Conflict, Unreachable
+from dagentd.errors import Conflict, NotRunning, Unreachable
 from dagentd.rpc.client import Client
 
 _PATIENCE = 10.0  # seconds for a daemon that was told to stop
@@ -61,22 +63,25 @@ def _begin() -> None:
     from dagentd.cli.serving import in_background
     from dagentd.jobs import service
 
+    if "DAGENTD_SOCKET" in os.environ:  # the daemon has another working folder
+        os.environ["DAGENTD_SOCKET"] = os.path.abspath(os.environ["DAGENTD_SOCKET"])
     if not service.control("start"):
         process.detached(in_background)
 
 
 def stop_daemon() -> bool:
     """Whether one was running. Where a service manager is in charge it must know, or it would start it again."""
+    from dagentd.adapters import process
     from dagentd.jobs import service
 
-    if _pid() is None:
+    if (pid := _pid()) is None:
         return False
     if service.control("stop"):
         return True
     with contextlib.suppress(Unreachable), Client() as daemon:  # it may hang up before it has answered
         daemon.call("daemon.shutdown")
     deadline = time.monotonic() + _PATIENCE
-    while _pid() is not None:
+    while process.lives(pid):  # it holds its locks to the end, long after it stopped listening
         if time.monotonic() > deadline:
             raise Conflict("dagentd was told to stop and still runs", hint="dagentd logs; or kill it by its process id")
         time.sleep(0.02)
@@ -87,7 +92,7 @@ def _pid() -> int | None:
     try:
         with Client(timeout=5) as daemon:
             return int(daemon.call("daemon.status")["pid"])
-    except Unreachable:
+    except NotRunning:
         return None
 
 
@@ -108,25 +113,28 @@ def status(as_json: bool) -> int:
 
 
 def _print_status(found: dict[str, Any]) -> None:
-    memory = found.get("memory")
-    queued = sum(len(each["waiting"]) for each in found["queues"]["waiting"]) + len(found["queues"]["running"])
+    """The daemon may be of another version: what it does not say is left out."""
+    memory, queues = found.get("memory"), found.get("queues", {})
+    queued = sum(len(each["waiting"]) for each in queues.get("waiting", ())) + len(queues.get("running", ()))
+    up, version = _duration(found.get("uptime", 0)), found.get("version", "unknown")
     output.fields([
         ("health", found["health"]),
-        ("process", f"{found['pid']}, up {_duration(found['uptime'])}, version {found['version']}"),
+        ("process", f"{found['pid']}, up {up}, version {version}"),
         ("memory", f"{output.size(memory['resident'])}, {memory['threads']} threads" if memory else "unknown"),
-        ("clients", found["connections"]),
+        ("clients", found.get("connections", "unknown")),
         ("jobs", queued),
-        ("looks again", f"every {found['watches']['everySeconds']} s"),
+        ("looks again", f"every {found.get('watches', {}).get('everySeconds', '?')} s"),
     ])
     output.line()
     columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True), Column("")]
-    output.table(columns, map(_project, found["projects"]), empty="No projects: add one with `dagentd init PATH`.")
-    for problem in [*found["problems"], *found["queues"]["failing"]]:
-        output.line(f"! {problem['path']}: {problem['message']}\n  {problem['hint']}")
+    served = map(_project, found.get("projects", ()))
+    output.table(columns, served, empty="No projects: add one with `dagentd init PATH`.")
+    for problem in [*found.get("problems", ()), *queues.get("failing", ())]:
+        output.line(f"! {problem.get('path', '')}: {problem['message']}\n  {problem.get('hint', '')}")
 
 
 def _project(each: dict[str, Any]) -> tuple[object, ...]:
-    return each["root"], len(each["worktrees"]), "read-only" if each["readOnly"] else ""
+    return each["root"], len(each.get("worktrees", ())), "read-only" if each.get("readOnly") else ""
 
 
 def _duration(seconds: float) -> str:
@@ -145,13 +153,23 @@ def logs(follow: bool, lines: int) -> int:
     if not path.exists():
         output.line(f"There is no log yet ({path}).")
         return 0
-    with path.open(encoding="utf-8", errors="replace") as log:
-        for line in log.readlines()[-lines:] if lines else ():
+    log = path.open(encoding="utf-8", errors="replace")
+    for line in log.readlines()[-lines:] if lines else ():
+        output.line(line.rstrip("\n"))
+    while follow:
+        if line := log.readline():
             output.line(line.rstrip("\n"))
-        log.seek(0, 2)
-        while follow:
-            if line := log.readline():
-                output.line(line.rstrip("\n"))
-            else:
-                time.sleep(0.2)
+        elif _was_rotated(log, path):
+            log.close()
+            log = path.open(encoding="utf-8", errors="replace")
+        else:
+            time.sleep(0.2)
+    log.close()
     return 0
+
+
+def _was_rotated(log: TextIO, path: Path) -> bool:
+    try:
+        return not os.path.samestat(os.fstat(log.fileno()), os.stat(path))
+    except FileNotFoundError:  # in this moment
+        return False

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,11 +18,15 @@ from dagentd.cli import output
 from dagentd.cli.life import ensure_running, stop_daemon
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option
+from dagentd.errors import Unreachable
 from dagentd.jobs import exclude
+from dagentd.model.project import Project
+from dagentd.rpc.client import Client
 from dagentd.store.registry import Registry
 
-_path = click.Path(exists=True, path_type=Path)
-_here = click.argument("where", metavar="[PATH]", required=False, default=".", type=_path)
+_WAIT = 5.0  # seconds for the daemon to follow
+_here = click.argument("where", metavar="[PATH]", default=".", type=click.Path(exists=True, path_type=Path))
+_once_here = click.argument("where", metavar="[PATH]", default=".", type=click.Path(path_type=Path))
 
 
 @click.command()
@@ -30,21 +40,50 @@ def init(where: Path) -> int:
     if added:
         output.line(f"- git leaves {', '.join(added)} out ({exclude.file_of(project)}).")
     output.line(f"- {ensure_running()}")
+    if str(project.root) not in _follow(lambda known: str(project.root) in known):
+        output.line("- It does not serve it yet: it was started for other projects. `dagentd restart` changes that.")
     return 0
 
 
 @click.command()
-@_here
+@_once_here
 def remove(where: Path) -> int:
-    """Stop serving a repository, and undo what `init` did."""
-    project = git.project_at(where)
+    """Stop serving a repository, and undo what `init` did.
+
+    One that is not there any more can be named by the path it had.
+    """
     registry = Registry(paths.registry_file())
+    project = _named(where, registry)
     registry.remove(project)
     exclude.remove(project)
     output.line(f"{project.root} is no longer served. Its session files and kept journals stay where they are.")
-    if not registry.projects() and stop_daemon():
+    served = _follow(lambda known: str(project.root) not in known)
+    if not registry.projects() and not served and stop_daemon():
         output.line("It was the last project: dagentd stopped.")
     return 0
+
+
+def _named(where: Path, registry: Registry) -> Project:
+    path = Path(os.path.realpath(where))
+    known = next((each.project for each in registry.projects() if each.project.root == path), None)
+    return known or git.project_at(where)
+
+
+def _follow(done: Callable[[set[str]], bool]) -> set[str]:
+    """Have a running daemon read the registry now, and wait until it has; the projects it knows then."""
+    known: set[str] = set()
+    end = time.monotonic() + _WAIT
+    with contextlib.suppress(Unreachable, ProcessLookupError), Client() as daemon:
+        os.kill(daemon.call("daemon.status")["pid"], signal.SIGHUP)
+        while time.monotonic() < end and not done(known := _known(daemon.call("daemon.status"))):
+            time.sleep(0.02)
+    return known
+
+
+def _known(status: dict[str, Any]) -> set[str]:
+    """Served, or not to be served for a reason that `dagentd status` tells."""
+    troubled = {each["path"] for each in status["problems"] if each["id"] == "project"}
+    return troubled | {each["root"] for each in status["projects"]}
 
 
 @click.command()

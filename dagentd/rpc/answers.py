@@ -60,12 +60,12 @@ def _expected(error: DagentdError) -> dict[str, Any]:
 
 
 def _bug(error: BaseException) -> dict[str, Any]:
-    reference = error.reference if isinstance(error, Bug) else _logged(error)
+    reference = error.reference if isinstance(error, Bug) else logged(error)
     hint = f"This is a bug in dagentd; its log has the details under {reference}."
     return {"code": DagentdError.code, "message": "Internal error", "data": {"hint": hint, "reference": reference}}
 
 
-def _logged(error: BaseException) -> str:
+def logged(error: BaseException) -> str:
     """Only where it was: what it says may be text of a session. The same bug has the same reference."""
     name, where = type(error).__name__, "".join(traceback.format_tb(error.__traceback__))
     reference = hashlib.sha256(f"{name}\n{where}".encode("utf-8", "backslashreplace")).hexdigest()[:12]

@@ -81,7 +81,7 @@ class Connection:
             self._answer(incoming)  # nearly always: nothing to wait for
             return
         sessions = {session for call in incoming.calls if (session := _session(call)) is not None}
-        if any(map(_is_slow, incoming.entries)) or self._turns.touch(sessions):
+        if any(map(_is_slow, incoming.entries)) or self._turns.concern(sessions):
             self._outbox.queue()
             self._turns.add(lambda: self._answer(incoming), sessions)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dagentd.rpc import params
-from dagentd.rpc.service import Caller
+from dagentd.rpc.service import Caller, store_at
 
 
 def ping(caller: Caller, given: params.Nothing) -> dict[str, Any]:
@@ -26,8 +26,9 @@ def shutdown(caller: Caller, given: params.Nothing) -> dict[str, Any]:
 
 def subscribe(caller: Caller, given: params.Subscribe) -> dict[str, Any]:
     """Events from now on, or from `since`, as notifications `event`."""
+    project = None if given.project is None else str(store_at(caller.service, given.project).project.root)
     made = caller.service.events.subscribe(
-        caller.deliver, types=given.types, project=given.project, session_id=given.session_id, since=given.since
+        caller.deliver, types=given.types, project=project, session_id=given.session_id, since=given.since
     )
     caller.subscriptions.add(made.id)
     return {"subscription": made.id, "seq": made.seq, "continuous": made.continuous}

@@ -11,9 +11,10 @@ from dagentd.model.ids import AgentType, SessionType, TaskState
 
 
 class Params(BaseModel):
-    """camelCase outside; a name that is not known is refused, because a misspelt one would be ignored."""
+    """camelCase outside; a name that is not known is refused, because a misspelt one would be ignored, and so is a
+    value of another type, because "no" would be read as false and "10" as a number."""
 
-    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, frozen=True, strict=True)
 
 
 class Nothing(Params):
@@ -77,6 +78,13 @@ class Messages(OfSession):
 class History(OfSession):
     before: str | None = None
     limit: int = Field(default=100, ge=1)
+
+
+class Search(Params):
+    query: str
+    session_id: str | None = None
+    project: str | None = None
+    limit: int = Field(default=20, ge=1)
 
 
 class UpdateCheckpoint(OfSession):

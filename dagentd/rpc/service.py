@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,12 +44,20 @@ class Caller:
 
 
 def store_at(service: Service, project: str) -> Store:
-    """The project that a path lies in."""
-    path = Path(project)
-    for store in service.stores():
-        if path.is_absolute() and path.is_relative_to(store.project.root):
-            return store
-    raise NotFound(f"no project at {project}", hint="dagentd projects; add it with `dagentd init`.")
+    """The project that a path lies in, the innermost if one is inside another."""
+    path = _real(project)
+    found = [store for store in service.stores() if path is not None and path.is_relative_to(store.project.root)]
+    if not found:
+        raise NotFound(f"no project at {project!a}", hint="dagentd projects; add it with `dagentd init`.")
+    return max(found, key=lambda store: len(store.project.root.parts))
+
+
+def _real(path: str) -> Path | None:
+    """Its links followed, as those of a project's root were; None if it cannot be a path of a file."""
+    try:
+        return Path(os.path.realpath(path)) if os.path.isabs(path) else None
+    except (ValueError, OSError):
+        return None
 
 
 @contextlib.contextmanager
@@ -67,7 +76,7 @@ def _only(service: Service, session_id: str, worktree: str | None) -> Store:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise NotFound(f"no session {session_id}", hint="dagentd sessions")
+        raise NotFound(f"no session {session_id!a}", hint="dagentd sessions")
     roots = ", ".join(str(each.project.root) for each in found)
     raise Conflict(f"{session_id} is in several projects: {roots}", hint="Name one with `project`.")
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from dagentd.errors import LimitReached
+from dagentd.errors import InvalidInput, LimitReached
 from dagentd.jobs import request as requests
+from dagentd.jobs import search as searching
 from dagentd.jobs import summary
+from dagentd.model.documents import AgentDescription, Context, Document
+from dagentd.model.jsontext import Undecodable
 from dagentd.rpc import params
 from dagentd.rpc.service import Caller, fitting, session_of, store_at
 from dagentd.store.session import Session
@@ -92,6 +95,13 @@ def _fitting(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return shown
 
 
+def search(caller: Caller, given: params.Search) -> dict[str, Any]:
+    """Messages with all words of `query`, best first: every message ever seen, found by what it says now. Words in
+    quotes stand side by side; in the one-line `snippet` each match is in «guillemets»."""
+    stores = caller.service.stores() if given.project is None else [store_at(caller.service, given.project)]
+    return {"hits": searching.by_index(stores, given.query, given.session_id, given.limit)}
+
+
 def clear_messages(caller: Caller, given: params.OfSession) -> dict[str, Any]:
     """All messages leave chat; they stay in history, and the checkpoint stays."""
     return {"messagesCleared": _with(caller, given, lambda _, session: session.clear())}
@@ -114,6 +124,7 @@ def context(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
 
 def update_context(caller: Caller, given: params.UpdateContext) -> dict[str, Any]:
     """Replace the context."""
+    _check(Context, given.context)
     _with(caller, given, lambda _, session: session.replace("context", given.context))
     return given.context
 
@@ -125,8 +136,17 @@ def agent_description(caller: Caller, given: params.OfSession) -> dict[str, Any]
 
 def set_agent_description(caller: Caller, given: params.SetAgentDescription) -> dict[str, Any]:
     """Replace the agent description."""
+    _check(AgentDescription, given.agent_description)
     _with(caller, given, lambda _, session: session.replace("agent-description", given.agent_description))
     return given.agent_description
+
+
+def _check(document: type[Document], raw: dict[str, Any]) -> None:
+    """One that could not be read again would replace one that can."""
+    try:
+        document.parse(raw)
+    except Undecodable as error:
+        raise InvalidInput(str(error), hint="Give the document as it is in the session's folder.") from None
 
 
 def build_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any]:

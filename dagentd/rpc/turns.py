@@ -27,7 +27,7 @@ class Turns:
     def __bool__(self) -> bool:
         return bool(self._turns)
 
-    def touch(self, sessions: Set[str]) -> bool:
+    def concern(self, sessions: Set[str]) -> bool:
         """Whether something of these sessions is still to be done."""
         with self._changed:
             return any(turn.sessions & sessions for turn in self._turns)

@@ -49,6 +49,7 @@ class Store:
         self._kept = Kept(project)
         self._mutex = threading.RLock()
         self._open: dict[Path, Session] = {}
+        self._closed = False
         self._found: dict[tuple[str, str | None], SessionFolder] = {}
         self._held = None if read_only else lock.take(project, wait)
         if self._held and self._held.stale:
@@ -105,11 +106,11 @@ class Store:
         if folder is None or not self._is_open(folder):
             folder = self.find(session_id, worktree)
             self._found[session_id, worktree] = folder
-        with self._use(folder) as session:
+        with self.use(folder) as session:
             yield session
 
     @contextlib.contextmanager
-    def _use(self, folder: SessionFolder) -> Iterator[Session]:
+    def use(self, folder: SessionFolder) -> Iterator[Session]:
         session = self.open(folder)
         try:
             yield session
@@ -120,6 +121,8 @@ class Store:
 
     def open(self, folder: SessionFolder) -> Session:
         with self._mutex:
+            if self._closed:
+                raise NotFound(f"{self.project.root} is no longer served", hint="dagentd projects")
             session = self._open.pop(folder.journal, None)
             if session is None or not session.enter():
                 session = self._new(folder)
@@ -149,6 +152,11 @@ class Store:
         if self.read_only:
             return lambda first: Glance(folder, self._kept, Index(None), first)
         return lambda first: Chronicle(folder, self._kept, self._index, first)
+
+    @property
+    def search_file(self) -> Path | None:
+        """Where the words of all messages are indexed; None: nowhere but in memory."""
+        return self._index.path.with_name("search.sqlite3") if self._index.path else None
 
     # --- making -------------------------------------------------------------------------------------------
 
@@ -216,7 +224,7 @@ class Store:
         self.problems = {str(error.path): Problem.of("folder", error, clock.stamp()) for error in barred}
         for folder in self.folders():
             try:
-                with self._use(folder) as session:
+                with self.use(folder) as session:
                     session.reconcile()
                     yield session
             except DagentdError as error:
@@ -224,7 +232,8 @@ class Store:
 
     def all_problems(self) -> list[Problem]:
         """Of the project, and of every session as it was last seen."""
-        return [*self.problems.values(), *(problem for noted in self._noted.values() for problem in noted)]
+        noted = list(self._noted.values())  # a copy: other threads add to it
+        return [*self.problems.values(), *(problem for each in noted for problem in each)]
 
     def _sweep(self) -> None:
         """Remove temp files of processes that died. Those of a session's documents are looked at by the session."""
@@ -253,6 +262,8 @@ class Store:
 
     def close(self) -> None:
         """Write what is behind, then let go of the lock."""
+        with self._mutex:
+            self._closed = True
         self._projector.stop()
         with self._mutex:
             for session in self._open.values():

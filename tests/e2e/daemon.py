@@ -205,7 +205,7 @@ def _environment(pid: int) -> list[bytes]:
 # --- bare lines -----------------------------------------------------------------------------------------------
 
 
-def request(method: str, id: object = 1, **params: Any) -> bytes:
+def request(method: str, id: object = 1, /, **params: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode() + b"\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import socket
@@ -146,7 +147,8 @@ def test_a_subscriber_that_falls_behind_is_told_what_it_lost(served: Daemon) -> 
                 client.call("session.addMessages", sessionId=PM, messages=[{"role": "user", "content": ""}] * 800)
             last = client.call("events.subscribe")["seq"]
         assert last - seq >= 60
-        seen, lost = [], 0
+        seen: list[int] = []
+        lost = 0
         while (seen[-1] if seen else 0) < last:
             event = next(answers)["params"]
             seen.append(event["seq"])
@@ -177,10 +179,8 @@ def test_a_line_of_exactly_the_limit_is_taken_and_one_more_byte_is_not(served: D
         connection.sendall(fits)
         answers = lines(connection)
         assert next(answers)["result"] == {}
-        try:
+        with contextlib.suppress(OSError):  # it hung up while we were sending; what it said can be read
             connection.sendall(fits.replace(b"\n", b"  \n"))
-        except OSError:
-            pass  # it hung up while we were sending; what it said can be read
         assert next(answers)["error"]["code"] == -32600
 
 
@@ -205,17 +205,7 @@ def test_who_comes_when_all_places_are_taken_is_told_so(served: Daemon) -> None:
     until(lambda: _refused(served), "the refusal")
     for connection in held:
         connection.close()
-    until(served_again(served), "a free place")
-
-
-def served_again(daemon: Daemon) -> Any:
-    def attempt() -> bool:
-        try:
-            return daemon.call("daemon.ping") == {}
-        except RpcError:
-            return False
-
-    return attempt
+    until(lambda: not _refused(served), "a free place")
 
 
 def _refused(daemon: Daemon) -> bool:
