@@ -30,6 +30,7 @@ COMMANDS = {
     "show": ("dagentd.cli.show:show", "Show a session: its state, its checkpoint, its last messages."),
     "messages": ("dagentd.cli.messages:messages", "Print the last messages in a session's chat."),
     "history": ("dagentd.cli.messages:history", "Print every message a session ever had, also those that left chat."),
+    "search": ("dagentd.cli.search:search", "Find messages by what they say, also those that left chat."),
     "request": ("dagentd.cli.request:request", "Print the request an agent would be sent, with MESSAGE as the user's."),
     "service": ("dagentd.cli.service:service", "Let systemd or launchd start dagentd: install, uninstall, status."),
     "call": ("dagentd.cli.calling:call", "Call a method of the daemon and print its result."),

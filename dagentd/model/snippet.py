@@ -8,6 +8,7 @@ from dagentd.model.query import ACCENTS, Query, fold
 
 _BEFORE, _AFTER = 50, 150  # characters shown around the beginning of the first match
 _CHUNK, _OVERLAP = 4000, 1000  # a message has up to 16 MiB: it is folded bit by bit until the match is found
+_GAP = re.compile(r"\s")
 # A character with what is written onto it; a Hangul syllable may be spelled in three characters.
 _CLUSTER = re.compile(f"[\\s\\S][{ACCENTS}\u1160-\u11ff\u3099\u309a]*")
 
@@ -47,7 +48,7 @@ def _excerpt(text: str, at: int, pattern: re.Pattern[str] | None) -> str:
 
 
 def _begin(text: str, at: int) -> int:
-    """Some words before the match, and not half of a word."""
+    """Some words before the match, and not half of a word, unless it is long."""
     start = max(0, at - _BEFORE)
-    gap = re.compile(r"\s").search(text, start, at) if start else None
+    gap = _GAP.search(text, start, start + _BEFORE // 2) if start else None
     return gap.end() if gap else start

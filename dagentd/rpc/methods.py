@@ -61,6 +61,7 @@ METHODS = {
         Method("session.addMessages", params.AddMessages, session_methods.add_messages),
         Method("session.getMessages", params.Messages, session_methods.messages),
         Method("session.getHistory", params.History, session_methods.history),
+        Method("session.search", params.Search, session_methods.search, slow=True),
         Method("session.clearMessages", params.OfSession, session_methods.clear_messages),
         Method("session.getCheckpoint", params.OfSession, session_methods.checkpoint),
         Method("session.updateCheckpoint", params.UpdateCheckpoint, session_methods.update_checkpoint),

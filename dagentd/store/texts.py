@@ -74,10 +74,12 @@ class Texts:
         self._db.close()
 
     def journal(self, path: Path) -> Known:
-        name = os.fsencode(path)
-        with self._db as db:
-            db.execute("insert or ignore into journals values (null, ?, 0, '', '')", (name,))
-        return Known(*db.execute("select key, pos, sum, seen from journals where path = ?", (name,)).fetchone())
+        name, sql = os.fsencode(path), "select key, pos, sum, seen from journals where path = ?"
+        if (row := self._db.execute(sql, (name,)).fetchone()) is None:
+            with self._db as db:
+                db.execute("insert into journals values (null, ?, 0, '', '')", (name,))
+            row = db.execute(sql, (name,)).fetchone()
+        return Known(*row)
 
     def add(self, reached: Known, texts: Iterable[Text]) -> None:
         """All or nothing. A message that is known stays as it is, unless this is its edit."""

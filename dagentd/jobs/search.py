@@ -1,0 +1,73 @@
+"""`session.search`: full text over what was said, in chat and since it left, with an excerpt of each hit."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sized
+from typing import Any
+
+from dagentd.errors import DagentdError, NotFound
+from dagentd.model import conversation
+from dagentd.model.project import SessionFolder
+from dagentd.model.query import Query
+from dagentd.model.snippet import snippet
+from dagentd.store import search
+from dagentd.store.search import Message
+from dagentd.store.store import Store
+from dagentd.store.texts import Texts
+
+MOST = 1000  # hits
+_ALL = 1 << 60
+
+Hits = list[dict[str, Any]]
+
+
+def by_index(stores: list[Store], text: str, session_id: str | None, limit: int) -> Hits:
+    """In the sessions that are on disk now, from their journals and the index beside dagentd's own."""
+    query = Query(text)
+    sessions = {folder.journal: folder.id for store in stores for folder in _folders(store, session_id)}
+    _check_found(sessions, session_id)
+    index = stores[0].search_file if stores else None
+    found = search.in_journals(index, query, sessions, min(limit, MOST))
+    return [_hit(sessions[journal], message, query) for journal, message in found]
+
+
+def by_reading(store: Store, text: str, session_id: str | None, limit: int) -> tuple[Hits, list[DagentdError]]:
+    """In sessions as one who may not write sees them, with an index that ends with the search; and why some of them
+    could not be read."""
+    query, folders = Query(text), _folders(store, session_id)
+    _check_found(folders, session_id)
+    errors: list[DagentdError] = []
+    held: list[tuple[str, Message]] = []
+    with contextlib.closing(Texts(None)) as texts:
+        for folder in folders:
+            try:
+                _read(store, folder, texts, held)
+            except DagentdError as error:
+                errors.append(error)
+        keys = [texts.journal(folder.journal).key for folder in folders]
+        found = search.matches(texts, query, keys, lambda row: held[row.start][1], min(limit, MOST))
+    return [_hit(held[row.start][0], message, query) for row, message in found], errors
+
+
+def _read(store: Store, folder: SessionFolder, texts: Texts, held: list[tuple[str, Message]]) -> None:
+    with store.use(folder) as session:
+        messages = session.history(limit=_ALL)[0]
+    known, begin = texts.journal(folder.journal), len(held)
+    texts.add(known, [search.text_of(raw, number, number, "") for number, raw in enumerate(messages, begin)])
+    held += [(folder.id, raw) for raw in messages]
+
+
+def _folders(store: Store, session_id: str | None) -> list[SessionFolder]:
+    return [folder for folder in store.folders() if session_id in (None, folder.id)]
+
+
+def _check_found(folders: Sized, session_id: str | None) -> None:
+    if session_id is not None and not folders:
+        raise NotFound(f"no session {session_id!a}", hint="dagentd sessions")
+
+
+def _hit(session_id: str, message: Message, query: Query) -> dict[str, Any]:
+    said = snippet(conversation.text(message.get("content")), query)
+    kept = {"role": message.get("role"), "timestamp": message.get("timestamp")}
+    return {"sessionId": session_id, "messageId": message["id"], **kept, "snippet": said}
