@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-import uuid
 from collections.abc import Callable
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.errors import Conflict, InvalidInput, LimitReached, NotFound
+from dagentd.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dagentd.model import conversation, jsontext, records
 from dagentd.model.documents import Checkpoint, version_of
 from dagentd.model.jsontext import Undecodable
@@ -20,11 +19,9 @@ from dagentd.store.actions import Announce, actions
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.entry import Entry
 from dagentd.store.firstlook import FirstLook
+from dagentd.store.new_message import NewMessage, new_message
 from dagentd.store.own_documents import write_document
 from dagentd.store.projections import Projections
-
-ROLES = ("user", "assistant", "system")
-MESSAGE_LIMIT = 16 << 20  # a line on the socket carries no more
 
 
 class Session:
@@ -166,10 +163,10 @@ class Session:
     def add(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Append messages, all or none, and answer when they are on disk. One that is known by its id and has
         the same content is not stored again."""
-        made = [_message(raw) for raw in messages]
+        made = [new_message(raw) for raw in messages]
         return list(self._submit(lambda pending: self._arrivals(made, pending)))
 
-    def _arrivals(self, made: list[_New], pending: dict[str, bytes]) -> tuple[list[Record], list[dict[str, Any]]]:
+    def _arrivals(self, made: list[NewMessage], pending: dict[str, bytes]) -> tuple[list[Record], list[dict[str, Any]]]:
         at, result, answer = clock.stamp(), [], []
         mine: dict[str, bytes] = {}
         for new in made:
@@ -183,7 +180,7 @@ class Session:
         pending |= mine
         return result, answer
 
-    def _known(self, new: _New, pending: dict[str, bytes]) -> dict[str, Any] | None:
+    def _known(self, new: NewMessage, pending: dict[str, bytes]) -> dict[str, Any] | None:
         message_id, core = new.raw["id"], records.core(new.raw)
         entry = None if message_id in pending else self._chronicle.state.find(message_id)
         held = pending.get(message_id) if entry is None else entry.core
@@ -230,9 +227,15 @@ class Session:
 
     def replace(self, name: str, raw: dict[str, Any]) -> bool:
         """Write the context or the agent description; False if it already is so."""
+        self._check_writable()
         return write_document(self.folder.document(name), raw)
 
+    def _check_writable(self) -> None:
+        if self._chronicle.read_only:
+            raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
+
     def _submit(self, plan: Any, alone: bool = False) -> Any:
+        self._check_writable()
         answer = self._chronicle.submit(plan, alone)
         self._on_work(self)
         return answer
@@ -290,32 +293,6 @@ class Session:
             self._closed = True
             self._projections.close()
             self._chronicle.close()
-
-
-class _New:
-    """A message to be added. `given`: the caller named its id, so it may be known already."""
-
-    def __init__(self, raw: dict[str, Any], given: bool) -> None:
-        self.raw = raw
-        self.line = jsontext.encode(raw)
-        self.given = given
-        if len(self.line) > MESSAGE_LIMIT:
-            raise LimitReached(f"a message has at most {MESSAGE_LIMIT >> 20} MiB", hint="Split it, or store a path.")
-
-
-def _message(raw: dict[str, Any]) -> _New:
-    role, given = raw.get("role"), raw.get("id")
-    if role not in ROLES:
-        raise InvalidInput(f"role is {role!a}", hint=f"Use one of: {', '.join(ROLES)}.")
-    if jsontext.too_deep(raw):
-        raise InvalidInput("a message is nested too deeply", hint="Store the inner part as a text.")
-    if "content" not in raw:
-        raise InvalidInput("a message needs content", hint='Give "content".')
-    if given is not None and (not isinstance(given, str) or not 0 < len(given) <= 200):
-        raise InvalidInput("a message id is a text of 1 to 200 characters", hint="Leave `id` out to get one.")
-    head = {"id": given or str(uuid.uuid4()), "role": role, "content": raw["content"], "timestamp": clock.stamp()}
-    rest = {key: value for key, value in raw.items() if key not in head and value is not None}
-    return _New(head | rest, given is not None)
 
 
 def _check_checkpoint(raw: dict[str, Any]) -> None:
