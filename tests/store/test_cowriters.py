@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dagentd.store import projections
 from tests.store import app
 from tests.store.served import Served
 
@@ -47,8 +48,8 @@ class Beside:
         assert self._process.wait() == 0
 
 
-def _append(served: Served, beside: Beside, count: int, threads: int, seed: int) -> list[str]:
-    """The ids of what we were answered, from several threads at once."""
+def _append(served: Served, beside: Beside, count: int, threads: int, seed: int, clears: bool) -> list[str]:
+    """The ids of what we were answered, from several threads at once, of which one may clear now and then."""
     answered: list[str] = []
 
     def add(thread: int) -> None:
@@ -60,6 +61,8 @@ def _append(served: Served, beside: Beside, count: int, threads: int, seed: int)
             made = served.session.add([{"role": "user", "content": f"ours {thread} {left}"}] * some)
             answered.extend(one["id"] for one in made)
             left -= some
+            if clears and not thread and not left % 10:
+                served.session.clear()
 
     pool = [threading.Thread(target=add, args=(number,)) for number in range(threads)]
     for each in pool:
@@ -69,12 +72,12 @@ def _append(served: Served, beside: Beside, count: int, threads: int, seed: int)
     return answered
 
 
-def _meet(served: Served, how: str, count: int, threads: int) -> None:
+def _meet(served: Served, how: str, count: int, threads: int, clears: bool = False) -> None:
     seed = random.randrange(1 << 30)
     sys.stdout.write(f"seed {seed}\n")  # shown if the test fails
     path = served.app.paths["chat"]
     beside = Beside(path, count, how, seed)
-    answered = _append(served, beside, count, threads, seed)
+    answered = _append(served, beside, count, threads, seed, clears)
     beside.end()
     served.flush()
     served.again()  # closing takes in what was written into files that lost their name
@@ -84,12 +87,24 @@ def _meet(served: Served, how: str, count: int, threads: int) -> None:
     written = served.written()
     assert len(written) == len(set(written)) == 2 * count
     assert len(answered) == count and set(answered) <= set(written)
-    assert not served.records("left") and set(served.shown()) == set(written) == set(served.all())
+    left = {one for record in served.records("left") for one in record["ids"]}
+    assert set(served.shown()) == set(written) - left and set(served.all()) == set(written)
+    assert bool(left) == clears and not served.records("back")
     assert not list(path.parent.glob("*.torn.*"))
 
 
 def test_the_app_adds_4000_messages_while_we_add_4000(served: Served) -> None:
     _meet(served, "plain", 4000, threads=4)
+
+
+@pytest.mark.parametrize("how", ["plain", "rename", "pieces"])
+def test_we_replace_a_short_file_as_often_as_we_can(
+    served: Served, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both sides are quick, and meet in every gap between comparing, replacing and reading again."""
+    monkeypatch.setattr(projections, "_APART", 0.0)
+    monkeypatch.setattr(projections, "_LONG", 1e9)
+    _meet(served, how, 1500, threads=2, clears=True)
 
 
 @pytest.mark.parametrize("how", ["rename", "pieces", "anonymous"])

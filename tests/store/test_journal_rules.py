@@ -16,6 +16,7 @@ from dagentd.adapters import disk
 from dagentd.errors import Conflict, NotFound
 from dagentd.model.project import DOCUMENTS
 from dagentd.store.index import Index
+from dagentd.store.journal import Altered, Journal
 from dagentd.store.store import Store
 from tests.store.app import App, said
 from tests.store.served import Served
@@ -149,6 +150,16 @@ def test_in_the_middle_of_an_append(
     _sound(served, ["a", "b", "c", "d"])
 
 
+def test_a_copy_under_the_journals_name_is_another_file(served: Served) -> None:
+    served.add("a")
+    journal = Journal.open(served.journal)
+    journal.verify()
+    _same_bytes(served)
+    with pytest.raises(Altered):
+        journal.verify()
+    journal.close()
+
+
 @harms
 def test_nothing_leaves_chat_because_the_journal_lacks_it(served: Served, harm: Harm, wait: Wait) -> None:
     _prepared(served)
@@ -210,8 +221,8 @@ def test_a_backup_of_the_whole_folder(served: Served, tmp_path: Path, opened: bo
     served.add("b")
     if not opened:
         served.close()
-    shutil.rmtree(served.folder.path)
-    shutil.copytree(tmp_path / "backup", served.folder.path)
+    served.folder.path.rename(tmp_path / "away")
+    (tmp_path / "backup").rename(served.folder.path)
     if opened:
         served.flush()
         served.add("c")
@@ -392,7 +403,7 @@ def test_a_session_that_was_deleted_on_purpose_is_not_made_again(served: Served,
     if not opened:
         served.close()
     for path in list(served.folder.path.iterdir()):
-        path.unlink()
+        path.unlink(missing_ok=True)
     if opened:
         with pytest.raises(NotFound):
             served.session.add([{"role": "user", "content": "x"}])

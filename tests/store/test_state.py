@@ -23,7 +23,7 @@ from dagentd.store.state import State
 from tests.store.app import App, said
 from tests.store.served import Served
 
-IDS = [f"m{number}" for number in range(12)]
+IDS = [f"m{number}" for number in range(8)]
 AT = "2026-01-17T12:00:00.000Z"
 
 
@@ -78,11 +78,10 @@ def _edit(message_id: str, text: str) -> Record:
     return records.edit(raw, jsontext.encode(raw), AT)
 
 
-afters = st.lists(st.sampled_from([None, "unknown", *IDS]), max_size=1)
+afters: st.SearchStrategy[list[Any]] = st.one_of(st.just([]), st.sampled_from([None, "unknown", *IDS]).map(lambda one: [one]))
 steps = st.lists(
     st.one_of(
-        st.builds(_message, st.sampled_from(IDS), texts, afters),
-        st.builds(_message, st.sampled_from(IDS), texts, afters),
+        *[st.builds(_message, st.sampled_from(IDS), texts, afters)] * 4,
         st.builds(_edit, st.sampled_from(IDS), texts),
         st.builds(lambda ids: records.left(ids, "external", AT), some_ids),
         st.builds(lambda ids, doc: records.left(ids, "compacted", AT, doc), some_ids, docs),
@@ -196,6 +195,25 @@ def test_what_was_in_chat_at_an_earlier_position(played: list[Record | str], tmp
         assert {entry.id for entry in bench.state.before(None, 1 << 30) if entry.here_at(pos)} == ids
         assert bench.state.session_at(pos) == session and bench.state.checkpoint_at(pos) == checkpoint
     bench.close()
+
+
+def test_put_behind_one_whose_follower_has_left(tmp_path: Path) -> None:
+    played = [_message("m0", "x", []), _message("m1", "x", []), records.left(["m1"], "external", AT)]
+    _play(tmp_path, [*played, "reload", _message("m2", "x", ["m0"])])
+
+
+@pytest.mark.parametrize("reload", [True, False])
+def test_many_put_behind_the_same_one(tmp_path: Path, reload: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each halves the room, until all are put apart again: those in chat, those that left, those not yet saved."""
+    monkeypatch.setattr(states, "STRIDE", 8)
+    played: list[Record | str] = [_message("first", "x", []), _message("last", "x", [])]
+    for number in range(30):
+        played.append(_message(f"n{number}", "x", ["first"]))
+        if number % 4 == 0:
+            played.append(records.left([f"n{number}"], "external", AT))
+        if reload and number % 7 == 0:
+            played.append("reload")
+    _play(tmp_path, played)
 
 
 def test_a_long_run_put_before_everything(tmp_path: Path) -> None:
