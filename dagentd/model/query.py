@@ -22,6 +22,9 @@ _TERM = re.compile(r'"([^"]+)"|(\S+)')
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NAME = re.compile(r"[A-Za-z0-9]+")
+_HIDDEN = re.compile(
+    r"(?:\x1b\[[0-9;]*m|\\[nrt])([^\W_]+)"
+)  # colours of a terminal, line ends in the JSON of a tool call
 # Latin, Greek and Cyrillic accents, Hebrew points, Arabic vowel marks. Vowels of Indic scripts are marks too, but no
 # accents: without them words become others.
 ACCENTS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u1dc0-\u1dff\ufe20-\ufe2f"
@@ -43,10 +46,12 @@ def fold(text: str) -> str:
 
 
 def indexed(text: str) -> str:
-    """The text as it goes into the index: folded, then the parts of names in it."""
-    names = [name for word in text.split() if not word.islower() for name in _NAME.findall(word) if _HUMP.search(name)]
-    parts = "".join(f" {_APART} {_HUMP.sub(' ', name).lower()}" for name in names)
-    return _spaced(fold(text)) + parts
+    """The text as it goes into the index: folded, then the words behind escapes and the parts of names in it."""
+    hidden = _HIDDEN.findall(text) if "\\" in text or "\x1b" in text else []
+    words = [word for word in (*text.split(), *hidden) if not word.islower() and _HUMP.search(word)]
+    names = [name for word in words for name in _NAME.findall(word) if _HUMP.search(name)]
+    more = [_spaced(fold(word)) for word in hidden] + [_HUMP.sub(" ", name).lower() for name in names]
+    return _spaced(fold(text)) + "".join(f" {_APART} {each}" for each in more)
 
 
 def _spaced(folded: str) -> str:
