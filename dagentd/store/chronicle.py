@@ -151,7 +151,7 @@ class Chronicle:
         if self.gone:
             raise self.gone
         with self.lock:
-            self._check_version()
+            self.check_version()
             pending: dict[str, bytes] = {}
             for ticket in batch:
                 try:
@@ -163,7 +163,7 @@ class Chronicle:
             self._append(lines)
             self.tell([record for record, _ in lines])
 
-    def _check_version(self) -> None:
+    def check_version(self) -> None:
         if self.state.unknown:
             raise self._newer()
 

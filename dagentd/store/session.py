@@ -231,7 +231,8 @@ class Session:
         return write_document(self.folder.document(name), raw)
 
     def _check_writable(self) -> None:
-        if self._chronicle.read_only and not self._chronicle.state.unknown:  # of that the chronicle says more
+        self._chronicle.check_version()
+        if self._chronicle.read_only:
             raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
 
     def _submit(self, plan: Any, alone: bool = False) -> Any:

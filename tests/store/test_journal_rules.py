@@ -334,6 +334,7 @@ def test_a_record_of_unknown_type_makes_the_session_read_only_and_is_reported(se
         session.clear,
         session.archive,
         lambda: session.update_checkpoint({}),
+        lambda: session.replace("context", {}),
     ):
         with pytest.raises(Conflict, match="'folded'") as told:
             change()

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,6 +79,19 @@ def test_appends_that_were_answered_outlive_the_worktree(project: SampleProject,
         (kept,) = served.kept
         written = served.written(kept)
         assert len(written) == len(set(written)) and set(callers.answered) <= set(written)
+
+
+def test_a_journal_is_not_put_back_while_its_folder_is_being_removed(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git removes the files one by one, and has come to the journal: the others go while we wait and see."""
+    served.add("a")
+    served.journal.unlink()
+    monkeypatch.setattr(time, "sleep", lambda _: shutil.rmtree(served.folder.path, ignore_errors=True))
+    with pytest.raises(NotFound):
+        served.session.add([{"role": "user", "content": "x"}])
+    monkeypatch.undo()
+    assert not served.folder.path.exists()
 
 
 class Callers:

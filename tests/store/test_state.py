@@ -78,7 +78,8 @@ def _edit(message_id: str, text: str) -> Record:
     return records.edit(raw, jsontext.encode(raw), AT)
 
 
-afters: st.SearchStrategy[list[Any]] = st.one_of(st.just([]), st.sampled_from([None, "unknown", *IDS]).map(lambda one: [one]))
+others: st.SearchStrategy[list[Any]] = st.sampled_from([None, "unknown", *IDS]).map(lambda one: [one])
+afters: st.SearchStrategy[list[Any]] = st.one_of(st.just([]), others)
 steps = st.lists(
     st.one_of(
         *[st.builds(_message, st.sampled_from(IDS), texts, afters)] * 4,
