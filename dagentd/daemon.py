@@ -127,6 +127,7 @@ class Daemon:
     # --- living -------------------------------------------------------------------------------------------
 
     def _wait(self) -> None:
+        self._tell()
         beat = min(_HEARTBEAT, self._supervisor.heartbeat or _HEARTBEAT)
         while not self._signals.wait(beat):
             for act in (self._keep_lock, self._keep_socket, self._follow, self._look, self._tell, self._prove):

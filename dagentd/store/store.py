@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dagentd.adapters import clock, disk, files
-from dagentd.errors import Conflict, DagentdError, InvalidInput, NotFound
+from dagentd.errors import Conflict, DagentdError, InvalidInput, NotAllowed, NotFound
 from dagentd.model import ids
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder, Project, SessionFolder
@@ -117,7 +117,16 @@ class Store:
         finally:
             self._noted[folder.journal] = session.problems
             session.leave()
+            if self.read_only:
+                self._let_go(folder, session)
             self._retire_some()
+
+    def _let_go(self, folder: SessionFolder, session: Session) -> None:
+        """Somebody else writes to it: the next one who asks reads it again."""
+        with self._mutex:
+            if self._open.get(folder.journal) is session:
+                del self._open[folder.journal]
+        session.retire()
 
     def open(self, folder: SessionFolder) -> Session:
         with self._mutex:
@@ -165,6 +174,8 @@ class Store:
         task_state: str | None = None, worktree: str | None = None,
     ) -> Session:  # fmt: skip
         """The session of a feature or of a task's state; an archived one becomes active again."""
+        if self.read_only:
+            raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
         ids.one_of(type, ids.SessionType, "type")
         if type == "task" and (task_id is None or task_state is None):
             raise InvalidInput("a task session needs taskId and taskState", hint="Give both.")
