@@ -23,7 +23,7 @@ from dagentd.store.texts import Known, Row, Text, Texts
 Message = dict[str, Any]
 Found = tuple[Path, Message]  # a journal and a message in it
 
-_BATCH = 1 << 20  # bytes of journal that are indexed at a time
+_BATCH = 1 << 18  # bytes of journal that are indexed at a time
 _turn = threading.Lock()  # one search brings the index up to date, and those that come meanwhile wait for that
 
 
