@@ -60,6 +60,8 @@ def session(store: Store, folder: SessionFolder, settings: Settings) -> dict[str
 
 def _document(store: Store, folder: SessionFolder) -> dict[str, Any]:
     try:
+        if (known := store.document(folder)) is not None:
+            return known
         return layout.read_object(folder.document("session"))
     except FileNotFoundError:
         with store.using(folder.id, folder.feature.tree.name) as session:

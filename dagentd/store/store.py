@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from dagentd.adapters import clock, disk, files
 from dagentd.errors import Conflict, DagentdError, InvalidInput, NotAllowed, NotFound
@@ -142,6 +143,11 @@ class Store:
     def _new(self, folder: SessionFolder) -> Session:
         opened = self._chronicle(folder)
         return Session(self.project, folder, opened, self._settle, self._projector.soon, self._announce)
+
+    def document(self, folder: SessionFolder) -> dict[str, Any] | None:
+        """The document of a session that is open: what is on disk may be behind it."""
+        session = self._open.get(folder.journal)
+        return session.document() if session is not None and self._is_open(folder) else None
 
     def _is_open(self, folder: SessionFolder) -> bool:
         session = self._open.get(folder.journal)
