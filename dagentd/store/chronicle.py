@@ -27,7 +27,7 @@ from dagentd.store.index import Index
 from dagentd.store.journal import Altered, Journal
 from dagentd.store.kept import Kept
 
-_REMOVAL = 0.5  # seconds in which a program that removes a session's folder has removed the files in it
+_REMOVAL = 2.0  # seconds in which a program that removes a session's folder has removed the files in it
 _TRIES = 100  # to mend a journal that another program goes on altering
 
 
