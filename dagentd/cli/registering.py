@@ -24,7 +24,7 @@ from dagentd.model.project import Project
 from dagentd.rpc.client import Client
 from dagentd.store.registry import Registry
 
-_WAIT = 5.0  # seconds for the daemon to follow
+_WAIT = 3.0  # seconds for the daemon to follow
 _here = click.argument("where", metavar="[PATH]", default=".", type=click.Path(exists=True, path_type=Path))
 _once_here = click.argument("where", metavar="[PATH]", default=".", type=click.Path(path_type=Path))
 

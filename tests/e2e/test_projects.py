@@ -58,7 +58,7 @@ def tell(process: subprocess.Popen[str], line: str) -> None:
     process.stdin.flush()
 
 
-@pytest.mark.parametrize("before", [None, b"", b"# mine\n*.o\n", b"no newline", b"*.o\n.dagent/\n"])
+@pytest.mark.parametrize("before", [None, b"*.o\n.dagent/\nno newline"])
 def test_init_and_remove_leave_no_trace_in_the_repository(
     daemon: Daemon, project: SampleProject, before: bytes | None
 ) -> None:

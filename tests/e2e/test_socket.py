@@ -57,10 +57,11 @@ def test_what_squats_on_the_path_is_named_and_left_alone(daemon: Daemon, kind: s
         daemon.socket.mkdir()
     else:
         daemon.socket.symlink_to(daemon.folder / "elsewhere")
-    for command in ("start", "status", "stop"):
-        said = daemon.dagentd(command, status=3)
-        assert f"{daemon.socket}: a {kind} is in the place of the daemon's socket" in said
-        assert "Move it away" in said
+    said = daemon.dagentd("start", status=3)
+    assert f"{daemon.socket}: a {kind} is in the place of the daemon's socket" in said
+    assert "Move it away" in said
+    with pytest.raises(Unreachable, match=kind):
+        daemon.client()
     assert "is in the place of the socket" in daemon.dagentd("run", status=1)
     assert daemon.socket.is_symlink() == (kind == "symlink")
     assert os.path.lexists(daemon.socket)
@@ -83,15 +84,13 @@ def test_a_path_that_is_too_long_leads_both_to_the_same_short_one(
         daemon.dagentd("stop")
 
 
-@pytest.mark.parametrize("length", [107, 108])
-def test_the_longest_path_is_used_as_it_is(daemon: Daemon, monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+def test_the_longest_path_is_used_as_it_is(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = str(daemon.folder / "x")
-    wanted += "x" * (length - len(wanted))
+    wanted += "x" * (107 - len(wanted))
     monkeypatch.setenv("DAGENTD_SOCKET", wanted)
-    assert (str(paths.socket()) == wanted) == (length == 107)
     try:
-        assert "started" in daemon.dagentd("start")
-        assert os.path.exists(paths.socket())
+        assert wanted in daemon.dagentd("start")
+        assert os.path.exists(wanted)
     finally:
         daemon.dagentd("stop")
 

@@ -89,14 +89,14 @@ def test_a_quick_call_is_not_held_up_by_a_slow_one_on_another_session(served: Da
 # --- the end ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["daemon.ping", "session.list", "project.scan"])
-def test_who_sends_no_more_still_gets_every_answer(served: Daemon, project: SampleProject, method: str) -> None:
+def test_who_sends_no_more_still_gets_every_answer(served: Daemon, project: SampleProject) -> None:
     """As with `printf … | socat - UNIX:…`, which closes its half as soon as it has sent."""
-    params = {"project": str(project.root)} if method == "project.scan" else {}
-    with served.connect() as connection:
-        connection.sendall(b"".join(request(method, number, **params) for number in range(20)))
-        connection.shutdown(socket.SHUT_WR)
-        assert sorted(answer["id"] for answer in lines(connection) if "result" in answer) == list(range(20))
+    methods = {"daemon.ping": {}, "session.list": {}, "project.scan": {"project": str(project.root)}}
+    for method, params in methods.items():
+        with served.connect() as connection:
+            connection.sendall(b"".join(request(method, number, **params) for number in range(20)))
+            connection.shutdown(socket.SHUT_WR)
+            assert sorted(answer["id"] for answer in lines(connection) if "result" in answer) == list(range(20))
 
 
 def test_what_was_sent_before_hanging_up_is_done(served: Daemon) -> None:
@@ -163,12 +163,13 @@ def test_a_subscriber_that_falls_behind_is_told_what_it_lost(served: Daemon) -> 
 # --- long lines ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [64 << 10, (64 << 10) + 1, MEGABYTE, 15 * MEGABYTE])
-def test_a_long_message_arrives_whole(served: Daemon, size: int) -> None:
-    content = "é" * (size // 2)
-    message = served.call("session.addMessage", sessionId=PM, role="user", content=content)
-    assert message["content"] == content
-    assert history(served, PM) == [content]
+def test_a_long_message_arrives_whole(served: Daemon) -> None:
+    for size in (64 << 10, (64 << 10) + 1, MEGABYTE, 15 * MEGABYTE):
+        content = "é" * (size // 2)
+        message = served.call("session.addMessage", sessionId=PM, role="user", content=content)
+        assert message["content"] == content
+        last = served.call("session.getHistory", sessionId=PM, limit=1)["messages"]
+        assert last == [message]
 
 
 def test_a_line_of_exactly_the_limit_is_taken_and_one_more_byte_is_not(served: Daemon) -> None:
