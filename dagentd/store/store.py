@@ -239,7 +239,10 @@ class Store:
         stops nobody."""
         barred = list(layout.barred(self.project))
         self.problems = {str(error.path): Problem.of("folder", error, clock.stamp()) for error in barred}
-        for folder in self.folders():
+        folders = self.folders()
+        for gone in self._noted.keys() - {folder.journal for folder in folders}:
+            self._noted.pop(gone, None)
+        for folder in folders:
             try:
                 with self.use(folder) as session:
                     session.reconcile()

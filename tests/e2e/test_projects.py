@@ -196,6 +196,22 @@ def test_a_project_that_another_process_writes_to_is_read_until_that_one_ends(
     assert [message["content"] for message in held] == ["theirs", "later", "ours"]
 
 
+def test_what_was_wrong_with_a_session_goes_with_it(daemon: Daemon, project: SampleProject) -> None:
+    daemon.run(project.root)
+    create(daemon, project.root)
+    chat = project.dagent / "sessions" / f"chat_{PM}.json"
+    until(chat.exists, "the chat")
+    chat.write_text('{"half')
+    until(lambda: scanned(daemon, project.root), "the notice")
+    project.worktree.rename(project.root / "gone")
+    assert scanned(daemon, project.root) == []
+
+
+def scanned(daemon: Daemon, root: Path) -> list[Any]:
+    daemon.call("project.scan", project=str(root))
+    return list(daemon.status["problems"])
+
+
 def test_a_project_that_goes_while_it_is_used_gives_errors_and_no_bugs(daemon: Daemon, project: SampleProject) -> None:
     """Removed and registered again, over and over, under writers: whatever is answered is true."""
     daemon.start()
