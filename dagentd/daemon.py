@@ -34,7 +34,7 @@ from dagentd.worker import Worker
 PROTOCOL = 1
 LOCK_WAIT = 5.0  # seconds that a command waits for a busy project
 _HEARTBEAT = 5.0  # seconds between two looks at what nobody tells us about: the socket's file, the registry
-_DRAIN = 2.0  # seconds for the clients, then for the jobs, when we are told to stop
+_DRAIN = 2.0  # seconds for clients, and then for jobs, when we are told to stop: 5 are allowed
 
 # What the user must do something about; the other problems are notes.
 _GRAVE = ("journal", "documents", "project", "read-only", "daemon")
@@ -74,11 +74,9 @@ class Daemon:
             self._signals = Signals(self._reload)
             stack.callback(self._signals.close)
             index = Index(index_file())
-            stack.callback(index.close)
             self._worker = Worker(4, clock.stamp, _bug)
             self.projects = Projects(lambda: self.settings, index, self._worker, self.events.publish)
-            stack.callback(self.projects.close)
-            stack.callback(self._worker.drain, _DRAIN)
+            stack.callback(self._finish, index)
             self._server = Server(paths.socket(), self)
             self._follow()
             self._server.start(self._supervisor.listener)
@@ -89,6 +87,14 @@ class Daemon:
             self._wait()
             self._supervisor.stopping()
         return self._exit
+
+    def _finish(self, index: Index) -> None:
+        """What runs too long is left: the journals hold all that was acknowledged, and the next start does the rest."""
+        if self._worker.drain(_DRAIN):
+            self.projects.close()
+            index.close()
+        else:
+            _log.warning("a job takes too long to wait for; the next start goes on with it")
 
     # --- what the methods see ------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from dagentd.jobs import units
 
 @click.group()
 def service() -> None:
-    """Let systemd or launchd start dagentd, watch it and start it again after a crash."""
+    """Let systemd or launchd start dagentd and watch it."""
 
 
 @service.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 import uuid
 from typing import Any
 
@@ -11,6 +13,11 @@ from dagentd.model import jsontext
 
 ROLES = ("user", "assistant", "system")
 MESSAGE_LIMIT = 16 << 20  # a line on the socket carries no more
+
+# Seeded by the system once: uuid4 asks it each time and lets go of the interpreter meanwhile, which costs 64
+# threads more than writing their messages does.
+_random = random.Random()
+os.register_at_fork(after_in_child=_random.seed)
 
 
 class NewMessage:
@@ -34,6 +41,10 @@ def new_message(raw: dict[str, Any]) -> NewMessage:
         raise InvalidInput("a message needs content", hint='Give "content".')
     if given is not None and (not isinstance(given, str) or not 0 < len(given) <= 200):
         raise InvalidInput("a message id is a text of 1 to 200 characters", hint="Leave `id` out to get one.")
-    head = {"id": given or str(uuid.uuid4()), "role": role, "content": raw["content"], "timestamp": clock.stamp()}
+    head = {"id": given or _new_id(), "role": role, "content": raw["content"], "timestamp": clock.stamp()}
     rest = {key: value for key, value in raw.items() if key not in head and value is not None}
     return NewMessage(head | rest, given is not None)
+
+
+def _new_id() -> str:
+    return str(uuid.UUID(int=_random.getrandbits(128), version=4))
