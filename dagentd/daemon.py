@@ -41,13 +41,16 @@ _GRAVE = ("journal", "documents", "project", "read-only", "daemon")
 
 _log = logging.getLogger(__name__)
 
+Load = Callable[[Project | None], Settings]  # the user's settings, or with what a project sets for itself
+
 
 class Daemon:
     """Serves the projects given, or without any the registered ones, until it is told to stop."""
 
-    def __init__(self, load: Callable[[], Settings], given: Sequence[Project], supervisor: Supervisor) -> None:
+    def __init__(self, load: Load, given: Sequence[Project], supervisor: Supervisor) -> None:
         self._load, self._given, self._supervisor = load, given, supervisor
-        self.settings = load()
+        self.settings = load(None)
+        self._settings_of: dict[Path, Settings] = {}
         self.events = Events(clock.stamp, _bug)
         self._registry = Registry(paths.registry_file())
         self._started = clock.monotonic()
@@ -100,6 +103,12 @@ class Daemon:
 
     def stores(self) -> list[Store]:
         return self.projects.stores()
+
+    def settings_of(self, project: Project) -> Settings:
+        """With what the project sets for itself; read once, and again when told to."""
+        if project.root not in self._settings_of:
+            self._settings_of[project.root] = self._load(project)
+        return self._settings_of[project.root]
 
     def shut_down(self) -> None:
         self._signals.stop()
@@ -184,7 +193,7 @@ class Daemon:
 
     def _reload(self) -> None:
         try:
-            self.settings = self._load()
+            self.settings, self._settings_of = self._load(None), {}
             _log.info("settings read again")
         except DagentdError as error:
             _log.error("the settings stay as they were: %s", error)

@@ -46,8 +46,8 @@ def in_background(ready: Callable[[], None]) -> int:
     return daemon.Daemon(_load, [], supervisor()).run(ready)
 
 
-def _load() -> Settings:
-    return settings.load(paths.config_file())
+def _load(project: Project | None = None) -> Settings:
+    return settings.load(paths.config_file()) if project is None else settings_of(project)
 
 
 def _tell_serving(served: daemon.Daemon) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from dagentd.errors import Conflict, NotFound
 from dagentd.events import Event, Events
 from dagentd.model import jsontext
+from dagentd.model.project import Project
 from dagentd.rpc.protocol import MAX_LINE
 from dagentd.settings import Settings
 from dagentd.store.session import Session
@@ -24,7 +25,8 @@ class Service(Protocol):
     """What a method may use of the daemon."""
 
     events: Events
-    settings: Settings
+
+    def settings_of(self, project: Project) -> Settings: ...
 
     def stores(self) -> list[Store]: ...
 

@@ -29,7 +29,8 @@ def _with(caller: Caller, given: params.OfSession, act: Callable[[Store, Session
 def sessions(caller: Caller, given: params.Sessions) -> dict[str, Any]:
     """Summaries of sessions, with their tokens and their share of the budget."""
     stores = caller.service.stores() if given.project is None else [store_at(caller.service, given.project)]
-    found = [each for store in stores for each in summary.sessions(store, caller.service.settings)]
+    of = caller.service.settings_of
+    found = [each for store in stores for each in summary.sessions(store, of(store.project))]
     if given.feature_id is not None:
         found = [each for each in found if each["featureId"] == given.feature_id]
     if given.status is not None:
@@ -151,14 +152,14 @@ def _check(document: type[Document], raw: dict[str, Any]) -> None:
 
 def build_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any]:
     """The request to send to a model, with the user's message."""
-    settings = caller.service.settings
-    return _with(caller, given, lambda store, s: requests.build(store, s, given.user_message, settings))
+    of = caller.service.settings_of
+    return _with(caller, given, lambda store, s: requests.build(store, s, given.user_message, of(store.project)))
 
 
 def preview_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any]:
     """The same as buildRequest, with what each part costs."""
-    settings = caller.service.settings
-    return _with(caller, given, lambda store, s: requests.preview(store, s, given.user_message, settings))
+    of = caller.service.settings_of
+    return _with(caller, given, lambda store, s: requests.preview(store, s, given.user_message, of(store.project)))
 
 
 def archive(caller: Caller, given: params.OfSession) -> dict[str, Any]:

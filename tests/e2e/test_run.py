@@ -73,3 +73,19 @@ def test_demo_shows_and_leaves_nothing(tmp_path: Path, home: Path) -> None:
     assert "it was set aside and made again from the journal" in shown
     assert sorted(home.rglob("*")) == before
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_daemon_heeds_what_a_project_sets_for_itself(project: SampleProject, chat: Path) -> None:
+    (project.root / ".dagent").mkdir()
+    (project.root / ".dagent" / "config.toml").write_text("[budget]\nlimit = 12345\n")
+    daemon = start("run", str(project.root), cwd=project.root)
+    try:
+        assert daemon.stdout is not None
+        while "Ctrl-C" not in daemon.stdout.readline():
+            assert daemon.poll() is None
+        asked = json.dumps({"sessionId": SESSION, "userMessage": "Go on"})
+        built = json.loads(dagentd("call", "session.previewRequest", asked, cwd=project.root))
+        assert built["breakdown"]["limit"] == 12345
+    finally:
+        daemon.terminate()
+        daemon.communicate(timeout=30)
