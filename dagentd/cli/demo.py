@@ -41,7 +41,7 @@ def _show(sample: Sample) -> None:
     _run("history", SESSION)
     _say("What an agent would be sent, and what it costs:")
     _run("request", SESSION, "--sizes")
-    _say("On your own repository: dagentd run PATH. Migration, contexts, compaction and the socket are on their way.")
+    _say("On your own repository: dagentd init PATH. Migration, contexts and compaction are on their way.")
 
 
 def _say(text: str) -> None:
