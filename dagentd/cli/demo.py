@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import click
 
 from dagentd import cli
 from dagentd.cli import output
+from dagentd.cli.life import stop_daemon
 from dagentd.cli.sample import SESSION, Sample
 
 
@@ -18,13 +21,16 @@ def demo() -> None:
     """Show on a sample repository what dagentd does."""
     with tempfile.TemporaryDirectory(prefix="dagentd-demo-") as name:
         here = os.getcwd()
-        os.environ |= {"XDG_STATE_HOME": f"{name}/state", "XDG_CONFIG_HOME": f"{name}/config"}
+        places = {"XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config", "XDG_RUNTIME_DIR": "run"}
+        os.environ |= {variable: f"{name}/{folder}" for variable, folder in places.items()}
+        os.environ.pop("DAGENTD_SOCKET", None)  # a daemon of the user's own is not touched
         sample = Sample(Path(os.path.realpath(name)))
         try:
             sample.make()
             os.chdir(sample.root)
             _show(sample)
         finally:
+            stop_daemon()
             os.chdir(here)
 
 
@@ -41,6 +47,11 @@ def _show(sample: Sample) -> None:
     _run("history", SESSION)
     _say("What an agent would be sent, and what it costs:")
     _run("request", SESSION, "--sizes")
+    _say("The daemon serves it to other tools on a socket:")
+    _run("init")
+    _run("call", "session.addMessage", json.dumps({"sessionId": SESSION, "role": "assistant", "content": "Started."}))
+    _run("status")
+    _run("remove")
     _say("On your own repository: dagentd init PATH. Migration, contexts and compaction are on their way.")
 
 
@@ -49,5 +60,5 @@ def _say(text: str) -> None:
 
 
 def _run(*arguments: str) -> None:
-    output.line(f"\n$ dagentd {' '.join(arguments)}")
+    output.line(f"\n$ dagentd {shlex.join(arguments)}")
     cli.run(arguments)

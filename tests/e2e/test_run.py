@@ -71,6 +71,8 @@ def test_demo_shows_and_leaves_nothing(tmp_path: Path, home: Path) -> None:
     before = sorted(home.rglob("*"))
     shown = dagentd("demo", cwd=tmp_path)
     assert "it was set aside and made again from the journal" in shown
+    assert '"content": "Started."' in shown
+    assert "It was the last project: dagentd stopped." in shown
     assert sorted(home.rglob("*")) == before
     assert list(tmp_path.iterdir()) == []
 
