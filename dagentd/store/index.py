@@ -7,7 +7,7 @@ import json
 import sqlite3
 import struct
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -147,11 +147,10 @@ class JournalIndex:
         return found
 
     def _row(self, entry: Entry) -> tuple[Any, ...]:
-        versions = b"".join(_VERSION_AT.pack(*version) for version in entry.versions)
-        moves = b"".join(_MOVE_AT.pack(*move) for move in entry.moves)
+        moved, here = entry.moves[-1]
         return (
             self._key, _text(entry.id), entry.rank, entry.start, entry.end, entry.stamp, entry.core,
-            versions, moves, entry.here, entry.moved, entry.tokens,
+            _packed(_VERSION_AT, entry.versions), _packed(_MOVE_AT, entry.moves), here, moved, entry.tokens,
         )  # fmt: skip
 
 
@@ -200,6 +199,10 @@ def _entry(row: tuple[Any, ...]) -> Entry:
     held: list[tuple[int, bytes]] = list(_VERSION_AT.iter_unpack(versions))
     moved: list[tuple[int, bool]] = list(_MOVE_AT.iter_unpack(moves))
     return Entry(_untext(message_id), rank, start, end, stamp, core, held, moved, None, tokens)
+
+
+def _packed(form: struct.Struct, pairs: Sequence[tuple[Any, Any]]) -> bytes:
+    return form.pack(*pairs[0]) if len(pairs) == 1 else b"".join([form.pack(*pair) for pair in pairs])
 
 
 def _text(message_id: str) -> str:

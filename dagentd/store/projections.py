@@ -19,6 +19,8 @@ from dagentd.store.projection import GONE_FOR, Projection
 
 _APART = 0.1  # seconds between two writes of one session's documents
 _PATIENCE = 5.0  # seconds for a file that is written all the time and never makes sense
+_SELDOM = 1.0  # seconds between two saves of the index
+_MOST_FRESH = 2000  # messages that the index may lack; a start reads these from the journal
 _LONG = 0.05  # a write that takes longer is of a very long chat
 
 
@@ -31,6 +33,7 @@ class Projections:
         self._io = threading.RLock()
         self._next_write = 0.0
         self._failures = 0
+        self._saved = 0.0
 
     # --- opening ------------------------------------------------------------------------------------------
 
@@ -171,8 +174,14 @@ class Projections:
         if self._next_write <= started:
             taken = clock.monotonic() - started
             self._next_write = started + (_APART if taken < _LONG else 9 * taken)
+        self._save(started)
+
+    def _save(self, now: float) -> None:
+        """Let the index follow now and then: it costs nearly as much as the messages did. Closing saves too."""
         with self._chronicle.lock:
-            self._chronicle.state.save()
+            if now >= self._saved + _SELDOM or len(self._chronicle.state.fresh) > _MOST_FRESH:
+                self._chronicle.state.save()
+                self._saved = now
 
     def _publish(self, each: Projection) -> None:
         with self._chronicle.lock:
