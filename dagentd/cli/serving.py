@@ -20,6 +20,8 @@ from dagentd.model.project import Project
 from dagentd.rpc.client import Client, NotRunning, RpcError
 from dagentd.settings import Settings
 
+_SCAN = 600.0  # seconds for the daemon to look at a whole project
+
 
 @click.command()
 @click.argument("where", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True, path_type=Path))
@@ -68,7 +70,7 @@ def _once(projects: list[Project], as_json: bool) -> int:
 def _by_daemon(project: Project) -> Report | None:
     """Done by the daemon if one serves this project: it has the lock."""
     try:
-        with Client(timeout=None) as running:
+        with Client(timeout=_SCAN) as running:
             return Report.parse(running.call("project.scan", project=str(project.root)))
     except NotRunning:
         return None

@@ -14,6 +14,7 @@ from dagentd.model.documents import Chat, Checkpoint, Document
 from dagentd.model.jsontext import Undecodable
 
 _MODELS: dict[str, type[Document]] = {"chat": Chat, "checkpoint": Checkpoint}
+PATIENCE = 5.0  # seconds for a file that is written all the time and never makes sense
 GONE_FOR = 2.0  # seconds: a file that vanished is not made again sooner, or `git worktree remove` would fail
 
 

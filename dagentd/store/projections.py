@@ -15,10 +15,9 @@ from dagentd.store import opening, rendering
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.intake import Intake
-from dagentd.store.projection import GONE_FOR, Projection
+from dagentd.store.projection import GONE_FOR, PATIENCE, Projection
 
 _APART = 0.1  # seconds between two writes of one session's documents
-_PATIENCE = 5.0  # seconds for a file that is written all the time and never makes sense
 _SELDOM = 1.0  # seconds between two saves of the index
 _MOST_FRESH = 2000  # messages that the index may lack; a start reads these from the journal
 _LONG = 0.05  # a write that takes longer is of a very long chat
@@ -56,7 +55,7 @@ class Projections:
         """Take in what others wrote and make what is missing, without waiting for a commit. Bytes that make no
         sense yet are read again until they do, or have stayed the same for the settle time."""
         self._chronicle.try_again()
-        end = clock.monotonic() + _PATIENCE
+        end = clock.monotonic() + PATIENCE
         while not self.look() and not self._chronicle.read_only and clock.monotonic() < end:
             time.sleep(self._settle / 4)
         for each in self._files.values():
