@@ -27,7 +27,7 @@ def restless(project: SampleProject) -> Iterator[Path]:
 
     def scribble() -> None:
         number = 0
-        while not ended.is_set():
+        while not ended.wait(0.001):
             number += 1
             chat.write_text("{" * (1 + number % 1000))
 
@@ -43,7 +43,7 @@ def test_opening_gives_up_and_names_the_file(
     project: SampleProject, restless: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(firstlook, "PATIENCE", 0.3)
-    store = Store(project_at(project.root), Index(None), settle=10.0)
+    store = Store(project_at(project.root), Index(None), settle=1.0)
     try:
         with pytest.raises(CorruptFile) as caught:
             store.session("s1")
