@@ -31,6 +31,11 @@ class Project:
     def kept_dir(self) -> Path:
         return self.own_dir / "kept"
 
+    @property
+    def spool_dir(self) -> Path:
+        """Where git hooks leave word; without the folder they leave none."""
+        return self.own_dir / "spool"
+
 
 @dataclass(frozen=True)
 class Tree:
