@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagentd.model.problem import Problem
+from dagentd.model.project import FeatureFolder
+from dagentd.store import layout
 from dagentd.store.session import Session
 from dagentd.store.store import Store
 
@@ -31,7 +33,6 @@ class Line:
             "problems": [problem.raw() for problem in self.problems],
         }
 
-
     @classmethod
     def parse(cls, raw: dict[str, Any]) -> Line:
         problems = [Problem(**each) for each in raw["problems"]]
@@ -56,10 +57,19 @@ class Report:
 
 
 def reconcile(store: Store) -> Report:
-    journals = {folder.journal for folder in store.folders() if folder.journal.exists()}
-    lines = [_line(session, session.folder.journal in journals) for session in store.in_turn()]
-    own = [problem for line in lines for problem in line.problems]
-    return Report(lines, [*store.problems.values(), *own])
+    """The whole project."""
+    store.look_around()
+    lines = [line for feature in store.features() for line in reconcile_feature(store, feature)]
+    return report(store, lines)
+
+
+def reconcile_feature(store: Store, feature: FeatureFolder) -> list[Line]:
+    journals = {folder.journal for folder in layout.sessions(feature) if folder.journal.exists()}
+    return [_line(session, session.folder.journal in journals) for session in store.in_turn(feature)]
+
+
+def report(store: Store, lines: list[Line]) -> Report:
+    return Report(lines, [*store.problems, *(problem for line in lines for problem in line.problems)])
 
 
 def _line(session: Session, had_journal: bool) -> Line:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import clock, disk
+from dagentd.adapters.temps import Temps, left_beside
 from dagentd.errors import Conflict, DagentdError, InvalidInput, NotAllowed, NotFound
 from dagentd.model import ids
 from dagentd.model.problem import Problem
@@ -22,6 +23,7 @@ from dagentd.store.chronicle import Chronicle, Glance
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.index import Index
 from dagentd.store.kept import Kept
+from dagentd.store.projections import places
 from dagentd.store.projector import Projector
 from dagentd.store.session import Session
 
@@ -44,10 +46,11 @@ class Store:
     ) -> None:
         self.project = project
         self.read_only = read_only
-        self.problems: dict[str, Problem] = {}
+        self._barred: list[Problem] = []
+        self._unserved: dict[Path, Problem] = {}  # by the journal of a session that cannot be opened
         self._index, self._settle, self._announce = index, settle, announce
         self._noted: dict[Path, list[Problem]] = {}  # of sessions that may be closed again
-        self._kept = Kept(project)
+        self._kept, self._temps = Kept(project), Temps(project.temp_dir)
         self._mutex = threading.RLock()
         self._open: dict[Path, Session] = {}
         self._closed = False
@@ -142,7 +145,8 @@ class Store:
 
     def _new(self, folder: SessionFolder) -> Session:
         opened = self._chronicle(folder)
-        return Session(self.project, folder, opened, self._settle, self._projector.soon, self._announce)
+        soon = self._projector.soon
+        return Session(self.project, folder, opened, self._settle, self._temps, soon, self._announce)
 
     def document(self, folder: SessionFolder) -> dict[str, Any] | None:
         """The document of a session that is open: what is on disk may be behind it."""
@@ -222,9 +226,9 @@ class Store:
             session.replace("agent-description", roles.description(self.project, fields["agentType"], clock.stamp()))
         feature = session.folder.feature
         if "taskId" in fields:
-            late = links.link_task(feature, fields["taskId"], fields["taskState"], session.id, self._settle)
+            late = links.link_task(feature, fields["taskId"], fields["taskState"], session.id, self._settle, self._temps)
         else:
-            late = links.link_feature(feature, session.id, self._settle)
+            late = links.link_feature(feature, session.id, self._settle, self._temps)
         if late is not None:
             self._projector.soon(late)
 
@@ -232,31 +236,43 @@ class Store:
 
     def reconcile(self) -> list[Session]:
         """Look at every session: each gets a journal and its documents, and what others wrote is taken in."""
-        return list(self.in_turn())
+        self.look_around()
+        return [session for feature in self.features() for session in self.in_turn(feature)]
 
-    def in_turn(self) -> Iterator[Session]:
-        """Every session, reconciled, one after the other. One that cannot be served is a problem of its own and
-        stops nobody."""
-        barred = list(layout.barred(self.project))
-        self.problems = {str(error.path): Problem.of("folder", error, clock.stamp()) for error in barred}
-        folders = self.folders()
-        for gone in self._noted.keys() - {folder.journal for folder in folders}:
-            self._noted.pop(gone, None)
-        for folder in folders:
+    def look_around(self) -> None:
+        """Note the folders that are barred, and forget what was wrong with sessions that are no longer there."""
+        self._barred = [Problem.of("folder", error, clock.stamp()) for error in layout.barred(self.project)]
+        there = {folder.journal for folder in self.folders()}
+        for known in (self._noted, self._unserved):
+            for gone in known.keys() - there:
+                known.pop(gone, None)
+
+    def in_turn(self, feature: FeatureFolder) -> Iterator[Session]:
+        """Every session of a feature, reconciled, one after the other. One that cannot be served is a problem of its
+        own and stops nobody."""
+        for folder in layout.sessions(feature):
             try:
                 with self.use(folder) as session:
                     session.reconcile()
                     yield session
+                self._unserved.pop(folder.journal, None)
             except DagentdError as error:
-                self.problems[str(folder.journal)] = Problem.of(f"session-{folder.id}", error, clock.stamp())
+                self._unserved[folder.journal] = Problem.of(f"session-{folder.id}", error, clock.stamp())
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Of folders that are barred and sessions that cannot be opened."""
+        return [*self._barred, *list(self._unserved.values())]  # a copy: other threads add to it
 
     def all_problems(self) -> list[Problem]:
         """Of the project, and of every session as it was last seen."""
         noted = list(self._noted.values())  # a copy: other threads add to it
-        return [*self.problems.values(), *(problem for each in noted for problem in each)]
+        return [*self.problems, *(problem for each in noted for problem in each)]
 
     def _sweep(self) -> None:
         """Remove temp files of processes that died. Those of a session's documents are looked at by the session."""
+        with disk.explained(self.project.temp_dir):
+            self._temps.make()
         for feature in self.features():
             nodes = [feature.task_dir(name) for name in layout.folder_names(feature.path / "nodes")]
             for folder in (feature.path, *nodes, *(node / "sessions" for node in nodes), feature.sessions_dir):
@@ -264,21 +280,33 @@ class Store:
             for each in layout.sessions(feature):
                 self._sweep_folder(each.path)
         self._sweep_folder(self._kept.folder)
+        self._sweep_temps()
 
     def _sweep_folder(self, folder: Path) -> None:
-        for temp, target in files.leftovers(folder):
-            try:
-                self._sweep_temp(temp, target)
-            except (OSError, DagentdError) as error:  # it stays, and `reconcile` says what is wrong with its session
-                _log.warning("cannot look at %s: %s", temp, error)
+        for temp, target in left_beside(folder):
+            held = next((each for each in self.folders() if target in places(each).values()), None)
+            self._sweep_temp(temp, held)
 
-    def _sweep_temp(self, temp: Path, target: Path) -> None:
-        held = next((each for each in self.folders() if target in (each.document("chat"),
-                     each.document("checkpoint"), each.document("session"))), None)  # fmt: skip
-        if held is not None:
-            self.open(held)
-        elif os.path.lexists(temp):
-            disk.remove(temp)
+    def _sweep_temps(self) -> None:
+        """In the folder of their own. One that is of no session's document stays while there are folders we cannot
+        look into: its session may be there."""
+        if not (held := self._temps.all_left()):
+            return
+        targets = {path: folder for folder in self.folders() for path in places(folder).values()}
+        known = {temp: targets[target] for temp, target in self._temps.left(targets)}
+        hidden = any(layout.barred(self.project))
+        for temp in held:
+            if temp in known or not hidden:
+                self._sweep_temp(temp, known.get(temp))
+
+    def _sweep_temp(self, temp: Path, of: SessionFolder | None) -> None:
+        try:
+            if of is not None:
+                self.open(of)
+            elif os.path.lexists(temp):
+                disk.remove(temp)
+        except (OSError, DagentdError) as error:  # it stays, and `reconcile` says what is wrong with its session
+            _log.warning("cannot look at %s: %s", temp, error)
 
     def close(self) -> None:
         """Write what is behind, then let go of the lock."""

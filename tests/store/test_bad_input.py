@@ -63,7 +63,7 @@ def reconciled(place: Place) -> tuple[list[str], list[Problem]]:
     """The sessions that could be served, and all that is wrong."""
     with place.store(SETTLE) as store:
         served = store.reconcile()
-        found = [*store.problems.values(), *(problem for session in served for problem in session.problems)]
+        found = [*store.problems, *(problem for session in served for problem in session.problems)]
         return [session.id for session in served], found
 
 
@@ -586,7 +586,7 @@ def test_a_folder_that_leads_out_of_the_worktree(place: Place, tmp_path: Path, w
         assert caught.value.hint
         assert isinstance(caught.value, NotFound if where == ".dagent" else NotAllowed)
         store.reconcile()
-        assert where.startswith(".dagent/nodes") or named(list(store.problems.values()), path)
+        assert where.startswith(".dagent/nodes") or named(store.problems, path)
     assert sorted(outside.rglob("*")) == before
 
 
