@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from math import inf
@@ -105,6 +105,11 @@ class Worker:
                 self._running[key].forgotten = True
         _refuse(dropped, NotFound("it was removed while a request waited", path=key))
 
+    def finished(self, keys: Collection[str], timeout: float) -> bool:
+        """Wait until nothing runs for these keys; False if that takes too long."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not any(key in self._running for key in keys), timeout)
+
     def status(self) -> dict[str, list[dict[str, Any]]]:
         with self._changed:
             queues: dict[str, list[str]] = {}
@@ -171,6 +176,8 @@ class Worker:
         known = _expected(error)
         with self._changed:
             del self._running[request.key]
+            if request.forgotten:
+                self._changed.notify_all()  # somebody may wait for its end
             if error is None:
                 self._recover(request)
             elif known is not None and request.answer is None and not request.forgotten:

@@ -34,8 +34,15 @@ class Signals:
 
     def stop(self) -> None:
         """As if SIGTERM had come; from any thread."""
+        self._send(signal.SIGTERM)
+
+    def wake(self) -> None:
+        """Let `wait` end now; from any thread."""
+        self._send(0)
+
+    def _send(self, number: int) -> None:
         with contextlib.suppress(BlockingIOError):  # full of signals: it wakes all the same
-            self._writer.send(bytes([signal.SIGTERM]))
+            self._writer.send(bytes([number]))
 
     def close(self) -> None:
         """From here on the signals do what they did before."""

@@ -21,17 +21,24 @@ _FLAT_SIGNS = ("feature.json", "sessions", "nodes", "chat.json")
 
 def trees(project: Project) -> list[Tree]:
     """`.dagent-worktrees/*/.dagent` and the project's own `.dagent`; a link that leads out of its worktree is none."""
+    return [tree for tree in checkouts(project) if is_tree(tree)]
+
+
+def checkouts(project: Project) -> list[Tree]:
+    """Where a tree is or could be."""
     holders = [project.root / WORKTREES / name for name in folder_names(project.root / WORKTREES)]
-    found = [Tree(holder / ".dagent", holder) for holder in (*holders, project.root)]
-    return [tree for tree in found if os.path.isdir(tree.path) and inside(tree.path, tree.worktree)]
+    return [Tree(holder / ".dagent", holder) for holder in (*holders, project.root)]
+
+
+def is_tree(tree: Tree) -> bool:
+    return os.path.isdir(tree.path) and inside(tree.path, tree.worktree)
 
 
 def barred(project: Project) -> Iterator[DagentdError]:
     """Folders that should hold features or sessions and in which nothing is served: links that lead out of their
     worktree, and what we may not look into."""
-    holders = [project.root / WORKTREES / name for name in folder_names(project.root / WORKTREES)]
-    for holder in (*holders, project.root):
-        yield from _barred(holder / ".dagent", holder)
+    for tree in checkouts(project):
+        yield from _barred(tree.path, tree.worktree)
     for tree in trees(project):
         for feature in features(tree):
             yield from _barred(feature.sessions_dir, tree.worktree)

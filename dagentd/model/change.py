@@ -1,0 +1,86 @@
+"""What a change on disk asks for: decided from names alone, so that the daemon reads nothing to find out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dagentd.model.project import FeatureFolder, Tree
+
+# A context or a role that another program wrote asks for nothing, and a journal has one writer: us.
+_DOCUMENT = re.compile(r"(?:session|chat|checkpoint|memory)_(.+)\.json")
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Folders came or went: find out anew what there is, in one tree or, without one, in the whole project."""
+
+    tree: Tree | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """Another program may have written documents of this session."""
+
+    feature: FeatureFolder
+    session_id: str
+
+
+@dataclass(frozen=True)
+class Renew:
+    """What the contexts of this feature are made from may have changed, or the feature or a task may have ended."""
+
+    feature: FeatureFolder
+
+
+@dataclass(frozen=True)
+class RenewTree:
+    """The same for all features of a tree."""
+
+    tree: Tree
+
+
+@dataclass(frozen=True)
+class Moved:
+    """HEAD of this tree's checkout may have moved."""
+
+    tree: Tree
+
+
+@dataclass(frozen=True)
+class Reconcile:
+    """Anything may have changed in this feature."""
+
+    feature: FeatureFolder
+
+
+@dataclass(frozen=True)
+class Collect:
+    """A hook left word."""
+
+
+Ask = Survey | Look | Renew | RenewTree | Moved | Reconcile | Collect
+Asks = frozenset[Ask]
+NOTHING: Asks = frozenset()
+
+
+@dataclass(frozen=True)
+class Place:
+    """A watched folder, and what a change of an entry in it asks for."""
+
+    names: Mapping[str, Asks] = field(default_factory=dict)  # of entries that mean something
+    folders: Asks = NOTHING  # of any entry that is a folder, or was one that we watch
+    any: Asks = NOTHING  # of whatever entry
+    sessions_of: FeatureFolder | None = None  # whose sessions have their documents here, with their id in the name
+    all: Asks = NOTHING  # if anything in it may have changed
+
+
+def asked(place: Place, name: str, *, folder: bool, gone: bool) -> Asks:
+    """A document that is gone is not looked at: it is never made again in reaction to that."""
+    asks = place.any | place.names.get(name, NOTHING)
+    if folder:
+        asks |= place.folders
+    elif not asks and place.sessions_of is not None and (match := _DOCUMENT.fullmatch(name)):
+        asks = frozenset((Look(place.sessions_of, match[1]),))
+    return frozenset(ask for ask in asks if not isinstance(ask, Look)) if gone else asks

@@ -1,0 +1,99 @@
+"""Which folders of a project are watched, and what a change in each asks for: few, and of a worktree only its root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from dagentd.model.change import Ask, Asks, Collect, Look, Moved, Place, Reconcile, Renew, RenewTree, Survey
+from dagentd.model.project import FeatureFolder, Project, SessionFolder, Tree
+from dagentd.store import layout
+
+RULES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "PROJECT.md")
+_MAX_RULES = 4  # folders of files that CLAUDE.md imports: with root, git folder and log at most 8 for a worktree
+_GIT = ("HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "rebase-merge", "rebase-apply")
+_OF_FEATURE = ("dag.json", "spec.md", "feature-spec.md")
+_LIVE = ("session", "chat", "checkpoint", "memory")  # documents that other programs write
+
+Places = dict[Path, Place]
+
+
+def of_project(project: Project) -> Places:
+    """What holds its trees. The root of the repository is a checkout too and comes with its tree."""
+    whole = _asks(Survey())
+    return {
+        project.root / layout.WORKTREES: Place(folders=whole, all=whole),
+        project.spool_dir: Place(any=_asks(Collect()), all=_asks(Collect())),
+    }
+
+
+def of_tree(tree: Tree, git_dir: Path | None, sources: Iterable[Path] = ()) -> Places:
+    """A checkout, whether there is a .dagent in it or not. `sources` are the files that its CLAUDE.md imports."""
+    found = _of_checkout(tree, sources)
+    if git_dir is not None:
+        found |= _of_git(tree, git_dir)
+    if layout.is_tree(tree):
+        found[tree.path] = _holding(tree, "feature.json", *_OF_FEATURE)
+        for group in ("features", "features/backlog", "features/archived"):
+            found[tree.path / group] = _holding(tree)
+        for feature in layout.features(tree):
+            found |= _of_feature(feature)
+    return found
+
+
+def _of_checkout(tree: Tree, sources: Iterable[Path]) -> Places:
+    renew, survey = _asks(RenewTree(tree)), _asks(Survey(tree))
+    names = {**dict.fromkeys(RULES, renew), ".dagent": survey, ".git": survey, ".claude": renew | survey}
+    names[layout.WORKTREES] = _asks(Survey())
+    found = {tree.worktree: Place(names, all=renew | survey)}
+    imported: dict[Path, dict[str, Asks]] = {tree.worktree / ".claude": {"CLAUDE.md": renew}}
+    for source in sorted(sources):
+        imported.setdefault(source.parent, {})[source.name] = renew
+    imported.pop(tree.worktree, None)
+    return found | {folder: Place(held, all=renew) for folder, held in list(imported.items())[:_MAX_RULES]}
+
+
+def _of_git(tree: Tree, git_dir: Path) -> Places:
+    """A commit is seen by its line in the reflog: the branch it moves is anywhere in the common folder."""
+    moved, survey = _asks(Moved(tree)), _asks(Survey(tree))
+    names = {**dict.fromkeys(_GIT, moved), "logs": moved | survey}
+    return {git_dir: Place(names, all=moved | survey), git_dir / "logs": Place({"HEAD": moved}, all=moved)}
+
+
+def _of_feature(feature: FeatureFolder) -> Places:
+    renew, survey = _asks(Renew(feature)), _asks(Survey(feature.tree))
+    names = {**dict.fromkeys(_OF_FEATURE, renew), "feature.json": renew | survey}
+    found = {
+        feature.path: Place(names, folders=survey, all=renew | survey),
+        feature.path / "attachments": Place(any=renew, all=renew),
+        feature.path / "nodes": Place(folders=survey, all=survey),
+    }
+    for task in layout.folder_names(feature.path / "nodes"):
+        found[feature.task_dir(task)] = Place({"task.json": renew}, folders=survey, all=renew | survey)
+        found[feature.task_dir(task) / "sessions"] = _holding_sessions(feature, {})
+    sessions = layout.sessions(feature)
+    own = {name: asks for each in sessions if each.style == "prefixed" for name, asks in _documents(each).items()}
+    found[feature.sessions_dir] = _holding_sessions(feature, own)
+    for each in sessions:
+        if each.style == "folder":
+            found[each.path] = Place(_documents(each), all=_asks(Look(feature, each.id)))
+    return found
+
+
+def _holding(tree: Tree, *names: str) -> Place:
+    survey = _asks(Survey(tree))
+    return Place(dict.fromkeys(names, survey), folders=survey, all=survey)
+
+
+def _holding_sessions(feature: FeatureFolder, names: Mapping[str, Asks]) -> Place:
+    survey = _asks(Survey(feature.tree))
+    return Place(names, folders=survey, sessions_of=feature, all=survey | _asks(Reconcile(feature)))
+
+
+def _documents(session: SessionFolder) -> dict[str, Asks]:
+    look = _asks(Look(session.feature, session.id))
+    return {session.document(name).name: look for name in _LIVE}
+
+
+def _asks(*asks: Ask) -> Asks:
+    return frozenset(asks)
