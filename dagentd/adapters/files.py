@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import itertools
 import os
@@ -12,13 +13,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagentd.adapters import disk
+from dagentd.adapters import disk, marks
+from dagentd.adapters.temps import Temps
 from dagentd.errors import CorruptFile, NotAllowed
 
 DOCUMENT_LIMIT = 16 << 20
 CHAT_LIMIT = 1 << 30  # a chat of 50 000 messages is 60 MB and is read
-_TEMP = ".dagentd-tmp"
-_numbers = itertools.count(1)
+_BESIDE = Temps()
 
 
 class Changed(Exception):
@@ -100,15 +101,25 @@ def read_fd(fd: int, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def publish(path: Path, chunks: Iterable[bytes], *, expect: bytes | None, sync: bool) -> Published:
+def publish(
+    path: Path, chunks: Iterable[bytes], *, expect: bytes | None, sync: bool, temps: Temps = _BESIDE
+) -> Published:
     """Put a whole new file at `path`. `expect` is the digest of what is there as the caller read it, None for
-    nothing; `Changed` if that is no longer so. Writes the temp file first: what is compared is then compared
-    at the last moment."""
-    temp = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}{_TEMP}")
+    nothing; `Changed` if that is no longer so, or if the temp file must be elsewhere: look again. Writes the temp file
+    first: what is compared is then compared at the last moment."""
     old = _open_expected(path, expect)
     try:
-        hashed = _write_temp(temp, chunks, old, sync)
+        temp, fd = temps.create(path)
+        hashed = _write_temp(temp, fd, chunks, old, sync)
+        marks.note(path, temp)
         replaced = _take_name(temp, path, old, expect)
+    except OSError as error:
+        if old is not None:
+            os.close(old)
+        if error.errno != errno.EXDEV:
+            raise
+        temps.keep_beside(path)
+        raise Changed(path) from None
     except BaseException:
         if old is not None:
             os.close(old)
@@ -132,8 +143,7 @@ def _open_expected(path: Path, expect: bytes | None) -> int | None:
         raise Changed(path) from None
 
 
-def _write_temp(temp: Path, chunks: Iterable[bytes], old: int | None, sync: bool) -> bytes:
-    fd = disk.create(temp)
+def _write_temp(temp: Path, fd: int, chunks: Iterable[bytes], old: int | None, sync: bool) -> bytes:
     hashed = hashlib.sha256()
     try:
         if old is not None:
@@ -200,20 +210,6 @@ def put(path: Path, data: bytes, *, sync: bool = True) -> None:
     done = publish(path, [data], expect=expect, sync=sync)
     if done.replaced is not None:
         done.replaced.close()
-
-
-def leftovers(folder: Path) -> list[tuple[Path, Path]]:
-    """Temp files of a process that died, each with the file it was for. One may hold what was replaced."""
-    found = []
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:  # not there, or not ours to look at
-        return []
-    for name in names:
-        if name.startswith(".") and name.endswith(_TEMP):
-            target = name[1 : -len(_TEMP)].rpartition(".")[0]
-            found.append((folder / name, folder / target))
-    return found
 
 
 def set_aside(path: Path, kind: str) -> Path:

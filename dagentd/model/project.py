@@ -32,6 +32,10 @@ class Project:
         return self.own_dir / "kept"
 
     @property
+    def temp_dir(self) -> Path:
+        return self.own_dir / "temp"
+
+    @property
     def spool_dir(self) -> Path:
         """Where git hooks leave word; without the folder they leave none."""
         return self.own_dir / "spool"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock, disk, files
+from dagentd.adapters.temps import left_beside
 from dagentd.errors import DagentdError
 from dagentd.formats import memory
 from dagentd.model.documents import position_of
@@ -82,7 +83,8 @@ class Intake:
     def take_leftovers(self) -> None:
         """Temp files of a process that died: one may hold what another program had written into a document."""
         targets = {each.path: each for each in self._files.values()}
-        for temp, target in files.leftovers(self._folder.path):
+        apart = self._files["chat"].temps.left(targets)
+        for temp, target in [*left_beside(self._folder.path), *apart]:
             if target in targets:
                 try:
                     with disk.explained(temp):

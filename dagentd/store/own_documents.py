@@ -7,34 +7,35 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock, disk, files
+from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict
 from dagentd.model import jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.store.layout import decoded
 
 _TRIES = 20
-
+_BESIDE = Temps()
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def write_document(path: Path, raw: dict[str, Any]) -> bool:
+def write_document(path: Path, raw: dict[str, Any], temps: Temps = _BESIDE) -> bool:
     """Replace a document as a whole; False if it already says the same."""
-    return _let_go(_edit(path, lambda _: raw))
+    return _let_go(_edit(path, lambda _: raw, temps))
 
 
-def edit_document(path: Path, change: Change, settle: float) -> LateEdit | None:
+def edit_document(path: Path, change: Change, settle: float, temps: Temps = _BESIDE) -> LateEdit | None:
     """Apply a change to a document that others write too; what is still to be looked at when it has settled,
     if there is anything."""
-    done = _edit(path, change)
-    return LateEdit(path, change, done.replaced, settle) if done and done.replaced else None
+    done = _edit(path, change, temps)
+    return LateEdit(path, change, done.replaced, settle, temps) if done and done.replaced else None
 
 
 class LateEdit:
     """The file that an edit replaced. What another program writes into it is edited likewise and put in place."""
 
-    def __init__(self, path: Path, change: Change, replaced: files.Replaced, settle: float) -> None:
-        self._path, self._change, self._replaced = path, change, replaced
+    def __init__(self, path: Path, change: Change, replaced: files.Replaced, settle: float, temps: Temps) -> None:
+        self._path, self._change, self._replaced, self._temps = path, change, replaced, temps
         self._due = clock.monotonic() + settle
         self.failing = False
 
@@ -53,7 +54,7 @@ class LateEdit:
         except Undecodable:
             files.save_beside(self._path, "corrupt", late)
         else:
-            _let_go(_edit(self._path, lambda _: self._change(theirs)))
+            _let_go(_edit(self._path, lambda _: self._change(theirs), self._temps))
 
 
 def _let_go(done: files.Published | None) -> bool:
@@ -63,7 +64,7 @@ def _let_go(done: files.Published | None) -> bool:
     return done is not None
 
 
-def _edit(path: Path, change: Change) -> files.Published | None:
+def _edit(path: Path, change: Change, temps: Temps) -> files.Published | None:
     """None if nothing changes. Another program's way of writing the same is left as it is."""
     for _ in range(_TRIES):
         try:
@@ -76,7 +77,7 @@ def _edit(path: Path, change: Change) -> files.Published | None:
             return None
         try:
             with disk.explained(path):
-                return files.publish(path, [jsontext.pretty(after)], expect=expect, sync=True)
+                return files.publish(path, [jsontext.pretty(after)], expect=expect, sync=True, temps=temps)
         except files.Changed:
             continue
     raise Conflict("another program keeps writing this file", path=path, hint="Try again when it has ended.")

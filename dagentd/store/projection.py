@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock, files
+from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError
 from dagentd.model import jsontext
 from dagentd.model.documents import Chat, Checkpoint, Document
@@ -33,6 +34,7 @@ class Late:
 class Projection:
     name: str
     path: Path
+    temps: Temps = field(default_factory=Temps)
     digest: bytes | None = None  # of the bytes on disk, as we last read or wrote them; None: no file
     written: Any = None  # what the bytes on disk were made from
     extra: dict[str, Any] = field(default_factory=dict)  # the document as read, for the fields that are others'
@@ -82,7 +84,8 @@ class Projection:
     def publish(self, chunks: Iterable[bytes], made_from: Any, settle: float, sync: bool) -> None:
         """Replace the file; call `late_writes` next. The first time it is synced: a first rename without that was
         an empty file after power loss in 9 of 10 trials. `Changed` if the file is not as we know it."""
-        done = files.publish(self.path, chunks, expect=self.digest, sync=sync or self.digest is None)
+        first = self.digest is None
+        done = files.publish(self.path, chunks, expect=self.digest, sync=sync or first, temps=self.temps)
         self.digest, self.written, self.vanished = done.digest, made_from, None
         if done.replaced is not None:
             self._watch(done.replaced, settle)

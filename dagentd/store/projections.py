@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock, disk, files
+from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError
 from dagentd.model.project import SessionFolder
 from dagentd.store import opening, rendering
@@ -23,12 +24,17 @@ _MOST_FRESH = 2000  # messages that the index may lack; a start reads these from
 _LONG = 0.05  # a write that takes longer is of a very long chat
 
 
+def places(folder: SessionFolder) -> dict[str, Path]:
+    """The documents that are projections, and the newer app's memory, which is one where that app made it."""
+    found = {name: folder.document(name) for name in ("session", "chat", "checkpoint")}
+    return {**found, "memory": folder.conventional("memory")}
+
+
 class Projections:
-    def __init__(self, folder: SessionFolder, settle: float) -> None:
+    def __init__(self, folder: SessionFolder, settle: float, temps: Temps) -> None:
         self.folder = folder
         self._settle = settle
-        self._files = {name: Projection(name, folder.document(name)) for name in ("session", "chat", "checkpoint")}
-        self._files["memory"] = Projection("memory", folder.conventional("memory"))  # of the newer app, if there
+        self._files = {name: Projection(name, path, temps) for name, path in places(folder).items()}
         self._io = threading.RLock()
         self._next_write = 0.0
         self._failures = 0
@@ -52,16 +58,20 @@ class Projections:
     # --- reading ------------------------------------------------------------------------------------------
 
     def reconcile(self) -> None:
-        """Take in what others wrote and make what is missing, without waiting for a commit. Bytes that make no
-        sense yet are read again until they do, or have stayed the same for the settle time."""
+        """Take in what others wrote and make what is missing, without waiting for a commit."""
         self._chronicle.try_again()
-        end = clock.monotonic() + PATIENCE
-        while not self.look() and not self._chronicle.read_only and clock.monotonic() < end:
-            time.sleep(self._settle / 4)
+        self.look_settled()
         for each in self._files.values():
             each.vanished = None
         self._next_write = 0.0
         self.tend(clock.monotonic())
+
+    def look_settled(self) -> None:
+        """Take in what others wrote. Bytes that make no sense yet are read again until they do, or have stayed the
+        same for the settle time."""
+        end = clock.monotonic() + PATIENCE
+        while not self.look() and not self._chronicle.read_only and clock.monotonic() < end:
+            time.sleep(self._settle / 4)
 
     def look(self) -> bool:
         """Take in what others wrote; False if something is being written just now."""

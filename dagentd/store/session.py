@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dagentd.adapters import clock
+from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dagentd.model import conversation, jsontext, records
 from dagentd.model.documents import Checkpoint, version_of
@@ -33,17 +34,18 @@ class Session:
         folder: SessionFolder,
         open_chronicle: Callable[[FirstLook], Chronicle],
         settle: float,
+        temps: Temps,
         on_work: Callable[[Session], None],
         announce: Announce,
     ) -> None:
         self.project = project
         self.folder = folder
         self.id = folder.id
-        self._on_work, self._announce = on_work, announce
+        self._on_work, self._announce, self._temps = on_work, announce, temps
         self._life = threading.RLock()
         self._users = 0
         self._leaving = self._closed = False
-        self._projections = Projections(folder, settle)
+        self._projections = Projections(folder, settle, temps)
         first = self._projections.first_look()
         self._chronicle = open_chronicle(first)
         try:
@@ -228,7 +230,7 @@ class Session:
     def replace(self, name: str, raw: dict[str, Any]) -> bool:
         """Write the context or the agent description; False if it already is so."""
         self._check_writable()
-        return write_document(self.folder.document(name), raw)
+        return write_document(self.folder.document(name), raw, self._temps)
 
     def _check_writable(self) -> None:
         self._chronicle.check_version()
@@ -249,6 +251,16 @@ class Session:
         self._projections.reconcile()
         self._join_others()
         self._on_work(self)
+
+    def look(self) -> bool:
+        """Take in what others wrote. True if there is no context yet, or what it is made from changed."""
+        before = self._outlook()
+        self._projections.look_settled()
+        self._on_work(self)
+        return before != self._outlook() or not self.folder.document("context").exists()
+
+    def _outlook(self) -> list[object]:
+        return [self.fields.get(name) for name in ("type", "taskId", "taskState", "status")]
 
     def tend(self, now: float) -> float | None:
         due = self._projections.tend(now)

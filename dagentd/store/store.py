@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk
+from dagentd.adapters import clock, disk, marks
 from dagentd.adapters.temps import Temps, left_beside
 from dagentd.errors import Conflict, DagentdError, InvalidInput, NotAllowed, NotFound
 from dagentd.model import ids
@@ -224,11 +224,11 @@ class Store:
         """What a new session has beside its journal; a crash may have come between."""
         if session.read("agent-description") is None:
             session.replace("agent-description", roles.description(self.project, fields["agentType"], clock.stamp()))
-        feature = session.folder.feature
+        feature, how = session.folder.feature, (self._settle, self._temps)
         if "taskId" in fields:
-            late = links.link_task(feature, fields["taskId"], fields["taskState"], session.id, self._settle, self._temps)
+            late = links.link_task(feature, fields["taskId"], fields["taskState"], session.id, *how)
         else:
-            late = links.link_feature(feature, session.id, self._settle, self._temps)
+            late = links.link_feature(feature, session.id, *how)
         if late is not None:
             self._projector.soon(late)
 
@@ -241,23 +241,57 @@ class Store:
 
     def look_around(self) -> None:
         """Note the folders that are barred, and forget what was wrong with sessions that are no longer there."""
-        self._barred = [Problem.of("folder", error, clock.stamp()) for error in layout.barred(self.project)]
+        self._barred = _kept_since(
+            self._barred, [Problem.of("folder", error, clock.stamp()) for error in layout.barred(self.project)]
+        )
         there = {folder.journal for folder in self.folders()}
-        for known in (self._noted, self._unserved):
-            for gone in known.keys() - there:
+        for gone in (self._noted.keys() | self._unserved.keys() | self._settled.keys()) - there:
+            for known in (self._noted, self._unserved, self._settled):
                 known.pop(gone, None)
 
-    def in_turn(self, feature: FeatureFolder) -> Iterator[Session]:
-        """Every session of a feature, reconciled, one after the other. One that cannot be served is a problem of its
-        own and stops nobody."""
+    def in_turn(self, feature: FeatureFolder, *, everything: bool = True) -> Iterator[Session]:
+        """Every session of a feature, or those whose files are not as they were when last reconciled, one after the
+        other. One that cannot be served is a problem of its own and stops nobody."""
         for folder in layout.sessions(feature):
+            files_now = _signature(folder)
+            if not everything and self._settled.get(folder.journal) == files_now:
+                continue
             try:
                 with self.use(folder) as session:
                     session.reconcile()
                     yield session
+                    sound = not session.problems
                 self._unserved.pop(folder.journal, None)
             except DagentdError as error:
-                self._unserved[folder.journal] = Problem.of(f"session-{folder.id}", error, clock.stamp())
+                self._unserve(folder, error)
+                sound = False
+            self._settled[folder.journal] = files_now if sound else ()
+
+    def look(self, feature: FeatureFolder, session_id: str) -> bool:
+        """Take in what others wrote to one session. True if its context is to be made, or made anew."""
+        folder = next((each for each in layout.sessions(feature) if each.id == session_id), None)
+        if folder is None:
+            return False
+        try:
+            with self.use(folder) as session:
+                new = session.look()
+        except DagentdError as error:
+            self._unserve(folder, error)
+            return False
+        self._unserved.pop(folder.journal, None)
+        return new
+
+    def _unserve(self, folder: SessionFolder, error: DagentdError) -> None:
+        known = self._unserved.get(folder.journal)
+        if known is None or known.message != error.message:
+            self._unserved[folder.journal] = Problem.of(f"session-{folder.id}", error, clock.stamp())
+
+    def let_go(self, feature: FeatureFolder) -> None:
+        """Close what is open of a feature that is gone."""
+        with self._mutex:
+            for session in self._open.values():
+                if session.folder.feature.path == feature.path:
+                    session.retire()
 
     @property
     def problems(self) -> list[Problem]:
@@ -332,3 +366,15 @@ def _meant(found: list[FeatureFolder], name: str, worktree: str | None) -> Featu
         raise NotFound(f"{name} is not in worktree {worktree}", hint="dagentd sessions")
     places = ", ".join(sorted(each.tree.name for each in found))
     raise Conflict(f"{name} is in several worktrees: {places}", hint="Name one with `worktree`.")
+
+
+def _signature(folder: SessionFolder) -> tuple[object, ...]:
+    """Equal as long as nobody wrote to its files, but for a write in the same tick of the clock as ours."""
+    paths = [folder.journal, *(folder.document(name) for name in ("session", "chat", "checkpoint", "memory"))]
+    return tuple(map(marks.of, paths))
+
+
+def _kept_since(known: list[Problem], now: list[Problem]) -> list[Problem]:
+    """What is still wrong is wrong since we first saw it."""
+    before = {(each.path, each.message): each for each in known}
+    return [before.get((each.path, each.message), each) for each in now]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters import disk, files
+from dagentd.adapters.temps import left_beside
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed
 
 
@@ -138,7 +139,7 @@ def test_what_was_replaced_outlives_us_until_it_is_taken_in(path: Path) -> None:
     done = put(path, b"new", expect=b"old")
     assert done.replaced is not None
     done.replaced.leave()
-    ((temp, target),) = files.leftovers(path.parent)
+    ((temp, target),) = left_beside(path.parent)
     assert temp.read_bytes() == b"old" and target == path
 
 
@@ -326,15 +327,3 @@ def test_a_backup_that_is_a_link_is_not_followed(path: Path) -> None:
     assert path.read_bytes() == b"a" and not path.with_name("elsewhere").exists()
 
 
-# --- leftovers --------------------------------------------------------------------------------------------
-
-
-def test_leftovers_name_their_file(path: Path) -> None:
-    left = path.with_name(".chat_a.b.json.77-3.dagentd-tmp")
-    for other in (left, path, path.with_name(".hidden"), path.with_name("x.dagentd-tmp")):
-        other.write_bytes(b"x")
-    assert files.leftovers(path.parent) == [(left, path.with_name("chat_a.b.json"))]
-
-
-def test_a_folder_that_is_not_there_has_none(tmp_path: Path) -> None:
-    assert files.leftovers(tmp_path / "gone") == []
