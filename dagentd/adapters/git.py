@@ -1,10 +1,11 @@
-"""Git repositories: which one a path belongs to, and where its common folder is."""
+"""Git repositories: which one a path belongs to, and where its folders are."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from dagentd.adapters import disk
 from dagentd.errors import NotFound
 from dagentd.model.project import Project
 
@@ -19,30 +20,50 @@ def project_at(path: Path) -> Project:
     raise NotFound("is not in a git repository", path=path, hint="Run `git init` there, or give another path.")
 
 
-def _common_dir(folder: Path) -> Path | None:
-    marker = folder / ".git"
-    if marker.is_dir():
-        return marker
-    if marker.is_file():
-        return _linked(folder, marker)
-    if (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir():
-        return _through_commondir(folder)
-    return None
+def git_dir(worktree: Path) -> Path | None:
+    """The git folder of this checkout alone: .git, or .git/worktrees/NAME of a linked one; a bare repository is its
+    own. None if the folder is no checkout, or no longer one. Read off the files."""
+    marker = worktree / ".git"
+    with disk.explained(marker):
+        if marker.is_dir():
+            return marker
+        if marker.is_file():
+            return _linked(worktree, marker)
+        bare = (worktree / "HEAD").is_file() and (worktree / "objects").is_dir() and (worktree / "refs").is_dir()
+        return worktree if bare else None
 
 
-def _linked(folder: Path, marker: Path) -> Path | None:
-    kind, _, target = marker.read_text(encoding="utf-8", errors="surrogateescape").partition(":")
-    if kind != "gitdir":
-        return None
-    git_dir = (folder / target.strip("\n").lstrip()).resolve()
-    return _through_commondir(git_dir) if git_dir.is_dir() else None
-
-
-def _through_commondir(git_dir: Path) -> Path:
+def common_dir(git_dir: Path) -> Path:
+    """What all worktrees of the repository share: refs, objects, config."""
     pointer = git_dir / "commondir"
     if not pointer.is_file():
         return git_dir
-    return (git_dir / pointer.read_text(encoding="utf-8", errors="surrogateescape").strip()).resolve()
+    return (git_dir / pointer.read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")).resolve()
+
+
+def is_bare(git_dir: Path) -> bool:
+    """No checkout belongs to this git folder. With `extensions.worktreeConfig` that is said in a file of its own."""
+    return not (git_dir / "commondir").is_file() and any(
+        re.search(r"^\s*bare\s*=\s*true", config.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+        for config in (git_dir / "config", git_dir / "config.worktree")
+        if config.is_file()
+    )
+
+
+def _common_dir(folder: Path) -> Path | None:
+    own = git_dir(folder)
+    return None if own is None else common_dir(own)
+
+
+def _linked(folder: Path, marker: Path) -> Path | None:
+    try:
+        kind, _, target = marker.read_text(encoding="utf-8", errors="surrogateescape").partition(":")
+    except FileNotFoundError:  # removed at this moment
+        return None
+    if kind != "gitdir":
+        return None
+    found = (folder / target.strip("\n").lstrip()).resolve()
+    return found if found.is_dir() else None
 
 
 def _root(folder: Path, common: Path) -> Path:
@@ -52,9 +73,4 @@ def _root(folder: Path, common: Path) -> Path:
         return common.parent
     if folder.parent.name == ".dagent-worktrees":
         return folder.parent.parent
-    return folder if (folder / ".git").is_file() and not _is_bare(common) else common
-
-
-def _is_bare(common: Path) -> bool:
-    config = (common / "config").read_text(encoding="utf-8", errors="replace")
-    return re.search(r"^\s*bare\s*=\s*true", config, re.MULTILINE) is not None
+    return folder if (folder / ".git").is_file() and not is_bare(common) else common

@@ -1,0 +1,100 @@
+"""Where a worktree's HEAD is, off the files git keeps: asked at every hint of a change, so no process is started."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from dagentd.adapters import disk, files, git, git_command
+from dagentd.errors import CorruptFile, DagentdError, NotFound
+
+_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_OF_ONE_WORKTREE = (b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/")
+_LINKS = 5  # git follows as many refs that point to refs
+_REF_LIMIT = 1 << 20
+_PACKED_LIMIT = 1 << 28  # three million refs
+_PATIENCE = 0.1  # seconds; git puts HEAD in place by a rename, other programs may truncate it and write
+_NO_BRANCH = b"refs/heads/.invalid"  # what HEAD says where the refs are in a reftable
+
+
+@dataclass(frozen=True)
+class Head:
+    branch: str | None  # its short name, also of one without commits; None when HEAD is detached
+    commit: str | None  # the full id; None when there are no commits yet
+
+
+def head(worktree: Path) -> Head:
+    """A DagentdError says why it cannot be known."""
+    own = git.git_dir(worktree)
+    if own is None:
+        raise NotFound("is not the worktree of a git repository", path=worktree, hint="Try `git status` there.")
+    with disk.explained(own / "HEAD"):
+        content = b"" if (own / "HEAD").is_symlink() else _settled(own / "HEAD")
+        if not content or content == b"ref: " + _NO_BRANCH:
+            return _as_git_says(worktree)
+        return _resolved(own, content)
+
+
+def rebasing(worktree: Path) -> bool:
+    """A rebase or `git am` is under way: HEAD moves many times before it means something."""
+    own = git.git_dir(worktree)
+    return own is not None and any((own / name).is_dir() for name in ("rebase-merge", "rebase-apply"))
+
+
+def _settled(file: Path) -> bytes:
+    end = time.monotonic() + _PATIENCE
+    while not (content := files.read(file, _REF_LIMIT).strip()):
+        if time.monotonic() > end:
+            raise CorruptFile("is empty", path=file, hint="Try `git symbolic-ref HEAD refs/heads/main`.")
+        time.sleep(0.005)
+    return content
+
+
+def _resolved(own: Path, content: bytes) -> Head:
+    branch = None
+    for _ in range(_LINKS):
+        if _ID.fullmatch(content):
+            return Head(branch, content.decode())
+        if not content.startswith(b"ref:") or b"\0" in content:
+            break
+        name = content.removeprefix(b"ref:").strip()
+        branch = os.fsdecode(name.removeprefix(b"refs/").removeprefix(b"heads/"))
+        found = _ref(own, name)
+        if found is None:
+            return Head(branch, None)
+        content = found
+    raise CorruptFile("names neither a commit nor a branch", path=own / "HEAD", hint="Try `git status` there.")
+
+
+def _ref(own: Path, name: bytes) -> bytes | None:
+    """Loose before packed: git writes the packed one first and then removes the loose one."""
+    common = git.common_dir(own)
+    folder = own if name.startswith(_OF_ONE_WORKTREE) else common
+    loose = folder / os.fsdecode(name)
+    try:
+        return files.read(loose, _REF_LIMIT).strip() if loose.is_file() else _packed(common / "packed-refs", name)
+    except FileNotFoundError:
+        return _packed(common / "packed-refs", name)
+
+
+def _packed(file: Path, name: bytes) -> bytes | None:
+    try:
+        content = files.read(file, _PACKED_LIMIT)
+    except FileNotFoundError:
+        return None
+    found = re.search(rb"^([0-9a-f]+) " + re.escape(name) + rb"$", content, re.MULTILINE)
+    return found[1] if found else None
+
+
+def _as_git_says(worktree: Path) -> Head:
+    full = git_command.ask(worktree, "symbolic-ref", "-q", "HEAD", answers=(0, 1)).strip()
+    try:
+        commit = git_command.ask(worktree, "rev-parse", "--verify", "HEAD^{commit}").strip()
+    except DagentdError:
+        if not full:
+            raise
+        commit = ""
+    return Head(full.removeprefix("refs/").removeprefix("heads/") or None, commit or None)

@@ -1,0 +1,58 @@
+"""Reads a repository by the git command line: slower than libgit2, and of every repository that git itself can read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from dagentd.adapters.git_command import ask
+from dagentd.errors import DagentdError
+
+_PROMISED = "promisor remote"  # git's words when a partial clone lacks an object that it may not fetch
+
+
+class GitReader:
+    """The objects as they are stored: what `git replace` puts in their place is for git's own eyes, libgit2 does not
+    know it."""
+
+    def __init__(self, worktree: Path) -> None:
+        self._worktree = worktree
+
+    def history(self, start: str, count: int) -> list[str]:
+        arguments = ("rev-list", "--first-parent", f"--max-count={count}", start, "--")
+        return ask(self._worktree, "--no-replace-objects", *arguments).split()
+
+    def read(self, ids: Sequence[str]) -> list[bytes | None]:
+        try:
+            return self._read(ids)
+        except DagentdError as error:
+            if _PROMISED not in error.message:
+                raise
+        # git ends at the first object that a partial clone lacks: each by itself, then.
+        return [None] if len(ids) == 1 else [one for id in ids for one in self.read([id])]
+
+    def _read(self, ids: Sequence[str]) -> list[bytes | None]:
+        told = "".join(f"{id}\n" for id in ids).encode()
+        output = os.fsencode(ask(self._worktree, "--no-replace-objects", "cat-file", "--batch", told=told))
+        return _objects(output)
+
+    def ignored(self, names: Sequence[bytes]) -> set[bytes]:
+        """`./` because git takes a name that begins with a colon for a pattern; without the index, as libgit2 does."""
+        told = b"".join(b"./" + name + b"\0" for name in names)
+        output = ask(self._worktree, "check-ignore", "--no-index", "-z", "--stdin", told=told, answers=(0, 1))
+        return {name.removeprefix(b"./") for name in os.fsencode(output).split(b"\0")[:-1]}
+
+
+def _objects(output: bytes) -> list[bytes | None]:
+    """For each id its type and length, a line end, the object, a line end; or that it is missing."""
+    found: list[bytes | None] = []
+    at = 0
+    while at < len(output):
+        line_end = output.index(b"\n", at)
+        length = re.search(rb" (\d+)$", output[at:line_end])
+        at = line_end + 1
+        found.append(output[at : at + int(length[1])] if length else None)
+        at += int(length[1]) + 1 if length else 0
+    return found

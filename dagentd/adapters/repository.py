@@ -1,0 +1,113 @@
+"""A worktree as a session's context needs it: branch, recent commits, structure; read and never written."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from dagentd.adapters import disk, git, git_listing
+from dagentd.adapters.git import git_dir as git_dir
+from dagentd.adapters.git_head import Head as Head
+from dagentd.adapters.git_head import head as head
+from dagentd.adapters.git_head import rebasing as rebasing
+from dagentd.adapters.git_listing import Found
+from dagentd.adapters.git_listing import Listing as Listing
+from dagentd.adapters.git_objects import Commit as Commit
+from dagentd.adapters.git_objects import Objects, subject, tree_of
+from dagentd.adapters.git_reader import GitReader
+from dagentd.errors import DagentdError
+
+_NOTHING = Listing((), 0)
+_ABSENT = "The content of some folders is not in this clone: it is a partial one, or `git fsck` says more."
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    head: Head
+    commits: tuple[Commit, ...]  # newest first, by first parents
+    listing: Listing
+    notes: tuple[str, ...]  # what could not be read and why, in a sentence each
+
+
+def snapshot(worktree: Path, *, commits: int, depth: int, entries: int) -> Snapshot:
+    """What can be read, and notes on the rest: it raises nothing that a repository could cause."""
+    from dagentd.adapters import libgit
+
+    try:
+        where = head(worktree)
+    except DagentdError as error:
+        return Snapshot(Head(None, None), (), _NOTHING, (_told(error, worktree),))
+    try:
+        with libgit.opened(worktree) as objects:
+            return _Reading(objects, worktree, where).snapshot(commits, depth, entries)
+    except libgit.Unreadable:
+        return _Reading(GitReader(worktree), worktree, where).snapshot(commits, depth, entries)
+
+
+class _Reading:
+    def __init__(self, objects: Objects, worktree: Path, where: Head) -> None:
+        self._objects = objects
+        self._worktree = worktree
+        self._head = where
+        self._notes: list[str] = []
+
+    def snapshot(self, commits: int, depth: int, entries: int) -> Snapshot:
+        found = self._part(lambda: self._commits(commits)) or ()
+        listing = self._listing(depth, entries)
+        return Snapshot(self._head, found, listing, tuple(dict.fromkeys(self._notes)))
+
+    def _part(self, read: Callable[[], Part]) -> Part | None:
+        """One part that cannot be read leaves the others."""
+        try:
+            with disk.explained(self._worktree):
+                return read()
+        except DagentdError as error:
+            self._notes.append(_told(error, self._worktree))
+            return None
+
+    def _commits(self, count: int) -> tuple[Commit, ...]:
+        if self._head.commit is None:
+            self._notes.append("There are no commits yet.")
+            return ()
+        ids = self._objects.history(self._head.commit, count)
+        found = tuple(Commit(id, subject(raw or b"")) for id, raw in zip(ids, self._objects.read(ids), strict=True))
+        own = git.git_dir(self._worktree)
+        if len(found) < count and own is not None and (git.common_dir(own) / "shallow").is_file():
+            self._notes.append("This is a shallow clone: older commits are not here.")
+        return found
+
+    def _listing(self, depth: int, entries: int) -> Listing:
+        tracked = self._part(self._tracked) or []
+        new, more = self._part(lambda: self._untracked(tracked)) or ([], 0)
+        top = [*tracked, *new]
+        found = self._part(lambda: git_listing.listing(self._objects, top, depth=depth, room=entries))
+        listing, absent = found or (_NOTHING, 0)
+        if absent:
+            self._notes.append(_ABSENT)
+        return Listing(listing.folders_and_files, listing.left_out + more)
+
+    def _tracked(self) -> list[Found]:
+        commit = self._objects.read([self._head.commit])[0] if self._head.commit else None
+        if commit is None:
+            return []
+        (top,) = git_listing.contents(self._objects, [Found(b"", tree_of(commit))])
+        if top is None:
+            self._notes.append(_ABSENT)
+        return top or []
+
+    def _untracked(self, tracked: list[Found]) -> tuple[list[Found], int]:
+        own = git.git_dir(self._worktree)
+        if own is None or git.is_bare(own):
+            return [], 0
+        return git_listing.untracked(self._objects, self._worktree, tracked)
+
+
+def _told(error: DagentdError, worktree: Path) -> str:
+    if "dubious ownership" in error.message:
+        command = f"git config --global --add safe.directory {shlex.quote(str(worktree.resolve()))}"
+        return f"Another user owns this repository, and git does not read it. If you trust it, run `{command}`."
+    return f"This repository could not be read: {error.message}."
