@@ -63,9 +63,10 @@ def reconcile(store: Store) -> Report:
     return report(store, lines)
 
 
-def reconcile_feature(store: Store, feature: FeatureFolder) -> list[Line]:
+def reconcile_feature(store: Store, feature: FeatureFolder, *, everything: bool = True) -> list[Line]:
     journals = {folder.journal for folder in layout.sessions(feature) if folder.journal.exists()}
-    return [_line(session, session.folder.journal in journals) for session in store.in_turn(feature)]
+    turns = store.in_turn(feature, everything=everything)
+    return [_line(session, session.folder.journal in journals) for session in turns]
 
 
 def report(store: Store, lines: list[Line]) -> Report:
