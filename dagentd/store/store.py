@@ -50,6 +50,7 @@ class Store:
         self._unserved: dict[Path, Problem] = {}  # by the journal of a session that cannot be opened
         self._index, self._settle, self._announce = index, settle, announce
         self._noted: dict[Path, list[Problem]] = {}  # of sessions that may be closed again
+        self._settled: dict[Path, tuple[object, ...]] = {}  # how its files were when a session was last reconciled
         self._kept, self._temps = Kept(project), Temps(project.temp_dir)
         self._mutex = threading.RLock()
         self._open: dict[Path, Session] = {}
