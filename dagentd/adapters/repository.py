@@ -43,12 +43,14 @@ def snapshot(worktree: Path, *, commits: int, depth: int, entries: int) -> Snaps
         return Snapshot(Head(None, None), (), _NOTHING, (_told(error, worktree),))
     try:
         with libgit.opened(worktree) as objects:
-            return _Reading(objects, worktree, where).snapshot(commits, depth, entries)
+            return Reading(objects, worktree, where).snapshot(commits, depth, entries)
     except libgit.Unreadable:
-        return _Reading(GitReader(worktree), worktree, where).snapshot(commits, depth, entries)
+        return Reading(GitReader(worktree), worktree, where).snapshot(commits, depth, entries)
 
 
-class _Reading:
+class Reading:
+    """One snapshot in the making, by either reader."""
+
     def __init__(self, objects: Objects, worktree: Path, where: Head) -> None:
         self._objects = objects
         self._worktree = worktree
