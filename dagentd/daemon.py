@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from dagentd import __version__, paths
-from dagentd.adapters import clock, disk
+from dagentd.adapters import clock, disk, log
 from dagentd.adapters.lock import single_instance
 from dagentd.adapters.process import usage
 from dagentd.adapters.service_manager import Supervisor
 from dagentd.adapters.signals import Signals
+from dagentd.adapters.watch import Watch
 from dagentd.errors import DagentdError
 from dagentd.events import Events
 from dagentd.jobs.reconcile import Report, reconcile
 from dagentd.jobs.summary import project as project_summary
 from dagentd.model.problem import Problem
-from dagentd.model.project import Project
+from dagentd.model.project import FeatureFolder, Project
 from dagentd.projects import Projects
 from dagentd.rpc.answers import logged
 from dagentd.rpc.client import Client
@@ -29,6 +30,8 @@ from dagentd.settings import Settings
 from dagentd.store.index import Index
 from dagentd.store.registry import Registry
 from dagentd.store.store import Store
+from dagentd.upkeep import Upkeep
+from dagentd.watching import Watching
 from dagentd.worker import Worker
 
 PROTOCOL = 1
@@ -78,10 +81,13 @@ class Daemon:
             stack.callback(self._signals.close)
             index = Index(index_file())
             self._worker = Worker(4, clock.stamp, _bug)
-            self.projects = Projects(lambda: self.settings, index, self._worker, self.events.publish)
+            self._upkeep = Upkeep(self._worker, self.settings_of)
+            self._watching = self._watch()
+            self.projects = Projects(self.settings_of, index, self._upkeep, self._watching, self.events.publish)
             stack.callback(self._finish, index)
             self._server = Server(paths.socket(), self)
             self._follow()
+            self._watching.start()
             self._server.start(self._supervisor.listener)
             stack.callback(self._server.stop, _DRAIN)
             self._supervisor.ready()
@@ -91,8 +97,15 @@ class Daemon:
             self._supervisor.stopping()
         return self._exit
 
+    def _watch(self) -> Watching:
+        given = self.settings.watch
+        settle, ceiling = given.settle_ms / 1000, given.ceiling_ms / 1000
+        watch = Watch(paths.cookie_file(), settle=settle, ceiling=ceiling, mode=given.mode)
+        return Watching(watch, self._upkeep, self.events.publish, paths.registry_file(), self._signals.wake, _bug)
+
     def _finish(self, index: Index) -> None:
         """What runs too long is left: the journals hold all that was acknowledged, and the next start does the rest."""
+        self._watching.close()
         if self._worker.drain(_DRAIN):
             self.projects.close()
             index.close()
@@ -110,6 +123,12 @@ class Daemon:
             self._settings_of[project.root] = self._load(project)
         return self._settings_of[project.root]
 
+    def scan(self, store: Store) -> Report:
+        return self._upkeep.scan(store)
+
+    def renew(self, store: Store, feature: FeatureFolder) -> None:
+        self._upkeep.renew(store, feature)
+
     def shut_down(self) -> None:
         self._signals.stop()
 
@@ -123,8 +142,8 @@ class Daemon:
             "protocol": PROTOCOL,
             "uptime": round(clock.monotonic() - self._started, 1),
             "projects": [project_summary(store) for store in self.stores()],
-            "queues": {"waiting": jobs["queues"], "running": jobs["running"], "failing": jobs["failing"]},
-            "watches": {"mode": "timer", "count": 0, "everySeconds": self.settings.watch.reconcile_s},
+            "queues": {"waiting": jobs.pop("queues"), **jobs, "done": self._worker.done},
+            "watches": {**self._watching.status(), "everySeconds": self.settings.watch.reconcile_s},
             "spend": {"calls": 0, "tokens": 0, "cost": 0},
             "problems": [problem.raw() for problem in self._all_problems()],
             "memory": vars(used) if used else None,
@@ -132,7 +151,7 @@ class Daemon:
         }
 
     def _all_problems(self) -> list[Problem]:
-        return [*list(self._problems.values()), *self.projects.problems()]
+        return [*list(self._problems.values()), *self._watching.problems(), *self.projects.problems()]
 
     def _trouble(self) -> list[str]:
         """What the user must do something about, in words."""
@@ -145,7 +164,7 @@ class Daemon:
         self._tell()
         beat = min(_HEARTBEAT, self._supervisor.heartbeat or _HEARTBEAT)
         while not self._signals.wait(beat):
-            for act in (self._keep_lock, self._keep_socket, self._follow, self._look, self._tell, self._prove):
+            for act in (self._keep_lock, self._keep_socket, self._follow, self._listen, self._tell, self._prove):
                 self._attempt(act)
 
     def _attempt(self, act: Callable[[], None]) -> None:
@@ -170,10 +189,11 @@ class Daemon:
             self._server.rebind()
             _log.warning("the socket was removed; it was bound again")
 
-    def _look(self) -> None:
+    def _listen(self) -> None:
+        self._watching.check()
         if clock.monotonic() - self._looked >= self.settings.watch.reconcile_s:
             self._looked = clock.monotonic()
-            self.projects.look()
+            self._watching.look_at_all()
 
     def _tell(self) -> None:
         """Whoever listens hears when something went wrong, and when all is well again."""
@@ -194,6 +214,8 @@ class Daemon:
     def _reload(self) -> None:
         try:
             self.settings, self._settings_of = self._load(None), {}
+            log.set_level(self.settings.log.level)
+            self._watching.pace(self.settings.watch.settle_ms / 1000, self.settings.watch.ceiling_ms / 1000)
             _log.info("settings read again")
         except DagentdError as error:
             _log.error("the settings stay as they were: %s", error)

@@ -46,6 +46,11 @@ def registry_file() -> Path:
     return state_dir() / "projects.json"
 
 
+def cookie_file() -> Path:
+    """What the daemon touches to learn whether it still hears of changes."""
+    return state_dir() / "cookie"
+
+
 def lock_file() -> Path:
     return state_dir() / "lock"
 

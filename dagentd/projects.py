@@ -1,37 +1,41 @@
-"""The projects that are served: opened, followed as the registry changes, looked at, closed."""
+"""The projects that are served: opened, followed as the registry changes, closed."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, DagentdError, NotAllowed
-from dagentd.jobs.reconcile import reconcile
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
 from dagentd.settings import Settings
 from dagentd.store.actions import Announce
 from dagentd.store.index import Index
 from dagentd.store.store import Store
-from dagentd.worker import Worker
+from dagentd.upkeep import Upkeep
+from dagentd.watching import Watching
 
+_PATIENCE = 60.0  # seconds for a job of a project that is no longer served
+_MOMENT = 2.0  # seconds for the same, when the project is to be served again
 _log = logging.getLogger(__name__)
 
 
 class Projects:
     """A project that another process writes to is served read-only until that process ends."""
 
-    def __init__(self, settings: Callable[[], Settings], index: Index, worker: Worker, announce: Announce) -> None:
-        self._settings, self._index, self._worker, self._announce = settings, index, worker, announce
+    def __init__(
+        self, settings_of: Callable[[Project], Settings], index: Index, upkeep: Upkeep, watching: Watching,
+        announce: Announce,
+    ) -> None:  # fmt: skip
+        self._settings_of, self._index, self._announce = settings_of, index, announce
+        self._upkeep, self._watching = upkeep, watching
         self._lock = threading.Lock()
         self._stores: dict[Path, Store] = {}
         self._problems: dict[str, Problem] = {}
-        self._told: set[Problem] = set()
+        self._leaving: dict[Path, threading.Thread] = {}
 
     def stores(self) -> list[Store]:
         with self._lock:
@@ -48,14 +52,6 @@ class Projects:
         for project in projects.values():
             self._serve(project)
 
-    def look(self) -> None:
-        """Have every project looked at."""
-        for store in self.stores():
-            self._submit(store)
-
-    def _submit(self, store: Store) -> None:
-        self._worker.submit(str(store.project.root), "reconcile", partial(self._look_at, store))
-
     def problems(self) -> list[Problem]:
         own = [problem for store in self.stores() for problem in store.all_problems()]
         return [*self._problems.values(), *own]
@@ -63,16 +59,8 @@ class Projects:
     def close(self) -> None:
         for store in self.stores():
             self._drop(store)
-
-    def _look_at(self, store: Store) -> None:
-        """What was done and what is newly wrong goes to the log."""
-        report = reconcile(store)
-        for line in report.lines:
-            if line.done:
-                _log.info("%s: %s: %s", store.project.root, line.session_id, line.done)
-        for problem in set(report.problems) - self._told:
-            _log.warning("%s: %s", problem.path, problem.message)
-        self._told |= set(report.problems)
+        for thread in self._leaving.values():
+            thread.join()
 
     def _serve(self, project: Project) -> None:
         served = self._stores.get(project.root)
@@ -83,19 +71,23 @@ class Projects:
         except DagentdError as error:
             self._note(project, "project", error)
             return
-        if store is not served:
-            with self._lock:
-                self._stores[project.root] = store
-            self._submit(store)
-        if served is not None and store is not served:
-            served.close()
+        if store is served:
+            return
+        self._upkeep.take_up(store)
+        with self._lock:
+            self._stores[project.root] = store
+        if served is not None:
+            self._release(served)
+        self._watching.take_up(store, self._settings_of(project).watch.enabled)
 
     def _opened(self, project: Project, served: Store | None) -> Store:
         """For writing, and else for reading."""
         if not _is_there(project):
             hint = "If it was moved, run `dagentd init` in its new place; else `dagentd remove` it."
             raise NotAllowed("the repository is not there", path=project.root, hint=hint)
-        settle = self._settings().watch.settle_ms / 1000
+        if (leaving := self._leaving.pop(project.root, None)) is not None:
+            leaving.join(_MOMENT)  # it holds the lock
+        settle = self._settings_of(project).watch.settle_ms / 1000
         try:
             store = Store(project, self._index, settle=settle, announce=self._announce)
         except (Conflict, NotAllowed) as error:
@@ -111,14 +103,26 @@ class Projects:
             self._problems[str(project.root)] = Problem.of(kind, error, clock.stamp())
 
     def _drop(self, store: Store) -> None:
-        root = store.project.root
-        self._worker.forget(str(root))
         with self._lock:
-            self._stores.pop(root, None)
-        self._problems.pop(str(root), None)
-        with contextlib.suppress(NotAllowed):  # the worker is stopping: nothing runs any more
-            self._worker.ask(str(root), "close", lambda: None).result()
+            self._stores.pop(store.project.root, None)
+        self._problems.pop(str(store.project.root), None)
+        self._release(store)
+
+    def _release(self, store: Store) -> None:
+        """It is closed in a thread of its own: a job that still runs may take long, and nobody else waits for it."""
+        self._watching.drop(store)
+        ended = self._upkeep.release(store)
+        thread = threading.Thread(target=_close, args=(store, ended), name="closing")
+        self._leaving = {root: each for root, each in self._leaving.items() if each.is_alive()}
+        self._leaving[store.project.root] = thread
+        thread.start()
+
+
+def _close(store: Store, ended: Callable[[float], bool]) -> None:
+    if ended(_PATIENCE):
         store.close()
+    else:
+        _log.error("%s: a job does not end, so the project stays locked", store.project.root)
 
 
 def _is_there(project: Project) -> bool:

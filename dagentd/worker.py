@@ -76,6 +76,7 @@ class Worker:
         self._waiting: dict[tuple[str, str, bool], _Request] = {}  # in the order of their turns
         self._running: dict[str, _Request] = {}
         self._trouble: dict[str, _Trouble] = {}
+        self.done = 0  # jobs, since the start
         self._stopping = False
         self._threads = [threading.Thread(target=self._run, name=f"worker-{n}", daemon=True) for n in range(threads)]
         for thread in self._threads:
@@ -176,6 +177,7 @@ class Worker:
         known = _expected(error)
         with self._changed:
             del self._running[request.key]
+            self.done += 1
             if request.forgotten:
                 self._changed.notify_all()  # somebody may wait for its end
             if error is None:

@@ -24,11 +24,14 @@ RANKS = {
     "adapters": 3,
     "store": 4,
     "jobs": 5,
-    "projects": 6,
+    "upkeep": 6,
+    "followed": 6,
+    "watching": 7,
+    "projects": 8,
     "rpc": 6,
-    "daemon": 7,
-    "cli": 8,
-    "__main__": 9,
+    "daemon": 9,
+    "cli": 10,
+    "__main__": 11,
 }
 
 # Each outside library has one module that knows it, here.

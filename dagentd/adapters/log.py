@@ -25,11 +25,14 @@ def to_stderr(level: str) -> None:
     _use(logging.StreamHandler(sys.stderr), level)
 
 
+def set_level(level: str) -> None:
+    logging.getLogger("dagentd").setLevel(level.upper())
+
+
 def _use(handler: logging.Handler, level: str) -> None:
     formatter = logging.Formatter(_LINE)
     formatter.converter = time.gmtime
     formatter.default_msec_format = "%s.%03dZ"
     handler.setFormatter(formatter)
-    root = logging.getLogger("dagentd")
-    root.handlers = [handler]
-    root.setLevel(level.upper())
+    logging.getLogger("dagentd").handlers = [handler]
+    set_level(level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dagentd.errors import NotFound
-from dagentd.jobs import reconcile, summary
+from dagentd.jobs import summary
 from dagentd.rpc import params
 from dagentd.rpc.service import Caller, store_at
 
@@ -17,7 +17,7 @@ def projects(caller: Caller, given: params.Nothing) -> dict[str, Any]:
 
 def scan(caller: Caller, given: params.OfProject) -> dict[str, Any]:
     """Look at every session of a project now, and report what was done."""
-    return reconcile.reconcile(store_at(caller.service, given.project)).raw()
+    return caller.service.scan(store_at(caller.service, given.project)).raw()
 
 
 def features(caller: Caller, given: params.Features) -> dict[str, Any]:

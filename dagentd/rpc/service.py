@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 from dagentd.errors import Conflict, NotFound
 from dagentd.events import Event, Events
+from dagentd.jobs.reconcile import Report
 from dagentd.model import jsontext
-from dagentd.model.project import Project
+from dagentd.model.project import FeatureFolder, Project
 from dagentd.rpc.protocol import MAX_LINE
 from dagentd.settings import Settings
 from dagentd.store.session import Session
@@ -29,6 +30,12 @@ class Service(Protocol):
     def settings_of(self, project: Project) -> Settings: ...
 
     def stores(self) -> list[Store]: ...
+
+    def scan(self, store: Store) -> Report:
+        """Look at the whole project now."""
+
+    def renew(self, store: Store, feature: FeatureFolder) -> None:
+        """Bring the contexts of a feature's sessions up to date, soon."""
 
     def status(self) -> dict[str, Any]: ...
 

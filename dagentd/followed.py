@@ -1,0 +1,102 @@
+"""What is known of one project that is watched: its checkouts, the features in each, the folders that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dagentd.adapters import repository
+from dagentd.adapters.repository import Head
+from dagentd.errors import DagentdError
+from dagentd.model.change import Place
+from dagentd.model.project import FeatureFolder, Tree
+from dagentd.store import layout, places
+from dagentd.store.spool import Spool
+from dagentd.store.store import Store
+
+
+@dataclass
+class Checkout:
+    """One checkout as it was last surveyed."""
+
+    features: list[FeatureFolder] = field(default_factory=list)
+    places: dict[Path, Place] = field(default_factory=dict)
+    imported: frozenset[Path] = frozenset()  # the files that its CLAUDE.md imports
+    head: Head | None = None
+
+
+@dataclass
+class Changes:
+    """What a survey found that was not there before, and what it missed."""
+
+    new: list[FeatureFolder] = field(default_factory=list)
+    gone: list[FeatureFolder] = field(default_factory=list)
+
+
+class Followed:
+    def __init__(self, store: Store, watched: bool) -> None:
+        self.store, self._watched = store, watched
+        self._spool = Spool(store.project)
+        self.checkouts: dict[Tree, Checkout] = {}
+
+    def survey(self, tree: Tree | None = None) -> Changes:
+        """Find out anew what there is: in one checkout, or in the whole project."""
+        there = layout.checkouts(self.store.project)
+        changes = Changes()
+        for known in [each for each in self.checkouts if each not in there]:
+            changes.gone += self.checkouts.pop(known).features
+        for each in there if tree is None else [tree] if tree in there else []:
+            self._survey(each, changes)
+        return changes
+
+    def _survey(self, tree: Tree, changes: Changes) -> None:
+        known = self.checkouts.setdefault(tree, Checkout())
+        features = layout.features(tree) if layout.is_tree(tree) else []
+        changes.new += [each for each in features if each not in known.features]
+        paths = {each.path for each in features}
+        changes.gone += [each for each in known.features if each.path not in paths]
+        known.features = features
+        if self._watched:
+            known.places = places.of_tree(tree, repository.git_dir(tree.worktree), known.imported)
+
+    def places(self) -> dict[Path, Place]:
+        if not self._watched:
+            return {}
+        found = places.of_project(self.store.project)
+        for each in self.checkouts.values():
+            found |= each.places
+        return found
+
+    def features(self, tree: Tree) -> list[FeatureFolder]:
+        known = self.checkouts.get(tree)
+        return known.features if known else []
+
+    def imports(self, tree: Tree, files: Iterable[Path]) -> bool:
+        """These files are imported by the CLAUDE.md of a checkout; whether that is news."""
+        known, now = self.checkouts.get(tree), frozenset(files)
+        if known is None or known.imported == now:
+            return False
+        known.imported = now
+        return True
+
+    def moved(self, tree: Tree) -> Head | None:
+        """Where HEAD is, if it is not where it was when this was last asked."""
+        known = self.checkouts.get(tree)
+        if known is None:
+            return None
+        before, known.head = known.head, _head(tree)
+        return known.head if known.head != before else None
+
+    def told(self) -> set[Tree]:
+        """The checkouts that hooks left word of; all, if one could not tell which."""
+        worktrees = {note.worktree for note in self._spool.take()}
+        return {tree for tree in self.checkouts if None in worktrees or tree.worktree in worktrees}
+
+
+def _head(tree: Tree) -> Head | None:
+    """None where git cannot tell: the context says why."""
+    try:
+        return repository.head(tree.worktree)
+    except DagentdError:
+        return None

@@ -1,0 +1,255 @@
+"""Files and folders that change, come, go and come back, under the real daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import FEATURE, SampleProject, git
+from tests.e2e.daemon import Daemon, bytes_written, until
+
+PM = f"pm-feature-{FEATURE}"
+
+
+def create(daemon: Daemon, project: SampleProject, feature: str = FEATURE) -> str:
+    whose = {"type": "feature", "agentType": "pm", "featureId": feature}
+    return str(daemon.call("session.getOrCreate", project=str(project.root), **whose)["id"])
+
+
+def contents(daemon: Daemon, session: str = PM) -> list[str]:
+    found = daemon.call("session.getMessages", sessionId=session, limit=1000)["messages"]
+    return [message["content"] for message in found]
+
+
+def write_chat(path: Path, *texts: str) -> None:
+    """As the app does: the whole file, truncated and written."""
+    messages = [
+        {"id": f"m-{text}", "role": "user", "content": text, "timestamp": "2026-01-17T10:00:00.000Z"} for text in texts
+    ]
+    path.write_text(json.dumps({"messages": messages}))
+
+
+def outside_session(dagent: Path, *texts: str) -> None:
+    """A session that another program made."""
+    (dagent / "sessions").mkdir(exist_ok=True)
+    session = {"id": PM, "type": "feature", "agentType": "pm", "featureId": FEATURE, "status": "active"}
+    (dagent / "sessions" / f"session_{PM}.json").write_text(json.dumps(session))
+    write_chat(dagent / "sessions" / f"chat_{PM}.json", *texts)
+
+
+def rest(daemon: Daemon) -> int:
+    """How many jobs were done, once nothing more happens."""
+    pid = daemon.pid
+
+    def still() -> int | None:
+        before = bytes_written(pid), daemon.status["queues"]["done"]
+        time.sleep(0.7)  # longer than the settle time and a write of documents
+        queues = daemon.status["queues"]
+        quiet = not queues["waiting"] and not queues["running"] and queues["done"] == before[1]
+        return before[1] + 1 if quiet else None
+
+    return int(until(still, "rest")) - 1
+
+
+@pytest.fixture
+def served(daemon: Daemon, project: SampleProject) -> Daemon:
+    daemon.run(project.root)
+    return daemon
+
+
+def test_what_another_program_writes_is_taken_in_by_itself(served: Daemon, project: SampleProject) -> None:
+    create(served, project)
+    chat = project.dagent / "sessions" / f"chat_{PM}.json"
+    until(chat.exists, "the chat")
+    found = json.loads(chat.read_text())
+    found["messages"].append({"id": "m1", "role": "user", "content": "theirs", "timestamp": "2026-01-17T10:00:00Z"})
+    chat.write_text(json.dumps(found))
+    until(lambda: contents(served) == ["theirs"], "the message")
+
+
+def test_our_own_writes_ask_for_nothing(served: Daemon, project: SampleProject) -> None:
+    create(served, project)
+    done = rest(served)
+    for number in range(5):
+        served.call("session.addMessage", sessionId=PM, role="user", content=f"{number}")
+    served.call("session.updateCheckpoint", sessionId=PM, checkpoint={"summary": {"decisions": ["yes"]}})
+    assert rest(served) == done
+
+
+def test_one_outside_write_is_one_look(served: Daemon, project: SampleProject) -> None:
+    create(served, project)
+    done = rest(served)
+    write_chat(project.dagent / "sessions" / f"chat_{PM}.json", "theirs")
+    until(lambda: contents(served) == ["theirs"], "the message")
+    assert rest(served) == done + 1
+
+
+def test_a_worktree_is_picked_up_and_forgotten_and_picked_up_again(served: Daemon, project: SampleProject) -> None:
+    other = project.root / ".dagent-worktrees" / "other"
+    for round in ("first", "second"):
+        git(project.root, "worktree", "add", "-q", "-B", "other", str(other))
+        (other / ".dagent").mkdir()
+        (other / ".dagent" / "feature.json").write_text(json.dumps({"id": f"f-{round}"}))
+        sessions = other / ".dagent" / "sessions"
+        sessions.mkdir()
+        (sessions / "session_s1.json").write_text(json.dumps({"id": "s1", "featureId": f"f-{round}"}))
+        write_chat(sessions / "chat_s1.json", round)
+        until((sessions / "history_s1.jsonl").exists, "the journal")
+        git(project.root, "worktree", "remove", "--force", str(other))
+        until(lambda: "other" not in served.status["projects"][0]["worktrees"], "the removal")
+        rest(served)
+        assert not other.exists()
+    assert served.status["problems"] == [] and served.status["queues"]["failing"] == []
+
+
+def test_the_last_worktree_goes_and_another_comes(served: Daemon, project: SampleProject) -> None:
+    create(served, project)
+    rest(served)
+    git(project.root, "worktree", "remove", "--force", str(project.worktree))
+    assert not (project.root / ".git" / "worktrees").exists()
+    shutil.rmtree(project.root / ".dagent-worktrees")
+    rest(served)
+    assert not (project.root / ".dagent-worktrees").exists()
+    git(project.root, "worktree", "add", "-q", str(project.worktree), f"feature/{FEATURE}")
+    project.dagent.mkdir()
+    outside_session(project.dagent, "again")
+    until(lambda: (project.dagent / "sessions" / f"history_{PM}.jsonl").exists(), "the journal")
+
+
+def test_a_tree_that_is_removed_and_made_again(served: Daemon, project: SampleProject) -> None:
+    create(served, project)
+    rest(served)
+    shutil.rmtree(project.dagent)
+    rest(served)
+    assert not project.dagent.exists()
+    project.dagent.mkdir()
+    outside_session(project.dagent, "anew")
+    until(lambda: "anew" in contents(served), "the new session")
+    write_chat(project.dagent / "sessions" / f"chat_{PM}.json", "anew", "more")
+    until(lambda: contents(served) == ["anew", "more"], "hearing of it")
+
+
+def test_a_tree_that_is_moved_in(served: Daemon, project: SampleProject, tmp_path: Path) -> None:
+    shutil.rmtree(project.dagent)
+    rest(served)
+    ready = tmp_path / "ready"
+    ready.mkdir()
+    outside_session(ready, "moved")
+    ready.rename(project.dagent)
+    until(lambda: (project.dagent / "sessions" / f"history_{PM}.jsonl").exists(), "the journal")
+    write_chat(project.dagent / "sessions" / f"chat_{PM}.json", "moved", "more")
+    until(lambda: contents(served) == ["moved", "more"], "hearing of it")
+
+
+def test_a_worktree_that_is_moved_is_followed(served: Daemon, project: SampleProject) -> None:
+    create(served, project)
+    rest(served)
+    target = project.root / ".dagent-worktrees" / "elsewhere"
+    git(project.root, "worktree", "move", str(project.worktree), str(target))
+    until(lambda: "elsewhere" in served.status["projects"][0]["worktrees"], "the new place")
+    chat = target / ".dagent" / "sessions" / f"chat_{PM}.json"
+    write_chat(chat, "there")
+    until(lambda: contents(served) == ["there"], "hearing of it")
+    assert not project.worktree.exists()
+
+
+@pytest.mark.parametrize("shape", ["features/{0}", "features/backlog/{0}", "features/archived/{0}"])
+def test_nested_features_and_their_sessions_come(served: Daemon, project: SampleProject, shape: str) -> None:
+    feature = project.dagent / shape.format("f-new")
+    session = feature / "sessions" / "s1"
+    session.mkdir(parents=True)
+    (feature / "feature.json").write_text(json.dumps({"id": "f-new"}))
+    (session / "session.json").write_text(json.dumps({"id": "s1", "featureId": "f-new"}))
+    write_chat(session / "chat.json", "first")
+    until((session / "history.jsonl").exists, "the journal")
+    write_chat(session / "chat.json", "first", "second")
+    until(lambda: contents(served, "s1") == ["first", "second"], "hearing of it")
+
+
+def test_the_registry_is_watched(daemon: Daemon, project: SampleProject) -> None:
+    daemon.start()
+    assert daemon.status["projects"] == []
+    daemon.register(project.root)
+    until(lambda: [each["root"] for each in daemon.status["projects"]] == [str(project.root)], "the project")
+
+
+def test_a_project_may_switch_watching_off(daemon: Daemon, project: SampleProject) -> None:
+    (project.root / ".dagent").mkdir()
+    (project.root / ".dagent" / "config.toml").write_text("[watch]\nenabled = false\n")
+    daemon.run(project.root)
+    create(daemon, project)
+    done = rest(daemon)
+    write_chat(project.dagent / "sessions" / f"chat_{PM}.json", "unheard")
+    assert rest(daemon) == done
+    daemon.call("project.scan", project=str(project.root))
+    assert contents(daemon) == ["unheard"]
+
+
+# --- git ----------------------------------------------------------------------------------------------------------
+
+
+class Heard:
+    """The events of one type, as they come."""
+
+    def __init__(self, daemon: Daemon, *types: str) -> None:
+        self._command = daemon.command("events", *(f"--type={each}" for each in types), stderr=None)
+        assert self._command.stdout is not None
+        self._lines = self._command.stdout
+        os.set_blocking(self._lines.fileno(), False)
+        self.events: list[dict[str, Any]] = []
+        until(lambda: daemon.status["connections"] > 1, "the subscription")
+
+    def __call__(self) -> list[dict[str, Any]]:
+        for line in iter(self._lines.readline, ""):
+            self.events.append(json.loads(line))
+        return self.events
+
+
+def commit(worktree: Path, subject: str) -> str:
+    git(worktree, "commit", "-q", "--allow-empty", "-m", subject)
+    return git(worktree, "rev-parse", "HEAD")
+
+
+def test_a_commit_is_heard_once_and_of_its_worktree_alone(served: Daemon, project: SampleProject) -> None:
+    heard = Heard(served, "git:changed")
+    made = commit(project.worktree, "One")
+    until(heard, "the commit")
+    rest(served)
+    assert [(each["worktree"], each["commit"]) for each in heard()] == [(str(project.worktree), made)]
+    assert heard()[0]["branch"] == f"feature/{FEATURE}" and heard()[0]["featureId"] == FEATURE
+
+
+def test_a_rebase_of_a_hundred_commits_is_one_change(served: Daemon, project: SampleProject) -> None:
+    for number in range(100):
+        commit(project.worktree, f"Commit {number}")
+    (project.root / "other.txt").write_text("")
+    git(project.root, "add", "other.txt")
+    git(project.root, "commit", "-q", "-m", "Main goes on")
+    rest(served)
+    heard = Heard(served, "git:changed")
+    git(project.worktree, "rebase", "-q", "--keep-empty", "main")
+    head = git(project.worktree, "rev-parse", "HEAD")
+    until(lambda: heard() and heard()[-1]["commit"] == head, "the end of the rebase")
+    rest(served)
+    assert len([each for each in heard() if each["worktree"] == str(project.worktree)]) == 1
+
+
+def test_a_rebase_that_stops_is_told_of(served: Daemon, project: SampleProject) -> None:
+    (project.worktree / "README.md").write_text("theirs\n")
+    git(project.worktree, "commit", "-q", "-a", "-m", "Ours")
+    (project.root / "README.md").write_text("main's\n")
+    git(project.root, "commit", "-q", "-a", "-m", "Theirs")
+    rest(served)
+    heard = Heard(served, "git:changed")
+    stopped = subprocess.run(["git", "rebase", "-q", "main"], cwd=project.worktree, capture_output=True, check=False)
+    assert stopped.returncode != 0
+    until(lambda: any(each["branch"] is None for each in heard()), "the conflict")
+    git(project.worktree, "rebase", "--abort")
+    until(lambda: heard()[-1]["branch"] == f"feature/{FEATURE}", "the end")
