@@ -78,6 +78,11 @@ def like(fd: int, other: os.stat_result, path: Path) -> None:
             os.fchown(fd, other.st_uid, other.st_gid)
 
 
+def allow(fd: int, mode: int, path: Path) -> None:
+    step("chmod", path)
+    os.fchmod(fd, mode)
+
+
 def link(source: Path, target: Path) -> None:
     step("link", target)
     os.link(source, target, follow_symlinks=False)
@@ -100,6 +105,12 @@ def make_folders(path: Path) -> None:
     if not path.is_dir():
         make_folders(path.parent)
         make_folder(path)
+
+
+def remove_folder(path: Path) -> None:
+    """An empty one; OSError if it is not."""
+    step("rmdir", path)
+    os.rmdir(path)
 
 
 def rename_new(source: Path, target: Path) -> None:

@@ -29,16 +29,17 @@ def ask(folder: Path, *arguments: str, told: bytes = b"", answers: tuple[int, ..
         reason = "the folder or the git command is not there" if missing else f"git cannot be run: {error.strerror}"
         raise NotAllowed(reason, path=folder, hint="Install git, or look at PATH of the service.") from None
     if done.returncode not in answers:
-        raise DagentdError(_reason(done), path=folder, hint=f"Try `git {arguments[0]}` there.")
+        raise DagentdError(_reason(done), path=folder, hint="Try `git status` there.")
     return os.fsdecode(done.stdout)
 
 
 def environment() -> dict[str, str]:
     """Ours without GIT_*: in a hook of a linked worktree those name another repository, absolutely. No lock is taken,
     nothing is asked on the terminal, and the words are English. Nothing is fetched: in a partial clone, git would load
-    an absent object from the network and write it; the first variable stops that since 2.45, the second always."""
+    an absent object from the network and write it; the first variable stops that since 2.45, the second always. What
+    `git replace` put in the place of a commit is not followed: libgit2 does not know it."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    alone = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+    alone = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1"}
     return {**own, **alone, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
 

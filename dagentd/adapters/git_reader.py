@@ -14,15 +14,11 @@ _PROMISED = "promisor remote"  # git's words when a partial clone lacks an objec
 
 
 class GitReader:
-    """The objects as they are stored: what `git replace` puts in their place is for git's own eyes, libgit2 does not
-    know it."""
-
     def __init__(self, worktree: Path) -> None:
         self._worktree = worktree
 
     def history(self, start: str, count: int) -> list[str]:
-        arguments = ("rev-list", "--first-parent", f"--max-count={count}", start, "--")
-        return ask(self._worktree, "--no-replace-objects", *arguments).split()
+        return ask(self._worktree, "rev-list", "--first-parent", f"--max-count={count}", start, "--").split()
 
     def read(self, ids: Sequence[str]) -> list[bytes | None]:
         try:
@@ -35,8 +31,7 @@ class GitReader:
 
     def _read(self, ids: Sequence[str]) -> list[bytes | None]:
         told = "".join(f"{id}\n" for id in ids).encode()
-        output = os.fsencode(ask(self._worktree, "--no-replace-objects", "cat-file", "--batch", told=told))
-        return _objects(output)
+        return _objects(os.fsencode(ask(self._worktree, "cat-file", "--batch", told=told)))
 
     def ignored(self, names: Sequence[bytes]) -> set[bytes]:
         """`./` because git takes a name that begins with a colon for a pattern; without the index, as libgit2 does."""

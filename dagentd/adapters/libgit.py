@@ -19,14 +19,21 @@ class Unreadable(Exception):
 
 @contextlib.contextmanager
 def opened(worktree: Path) -> Iterator[LibgitReader]:
-    """All errors of libgit2 are a GitError; text that is no UTF-8 is a ValueError before it is asked."""
-    try:
+    with _refusals():
         repository = pygit2.Repository(os.fspath(worktree), RepositoryOpenFlag.NO_SEARCH)
-        try:
-            yield LibgitReader(repository, worktree)
-        finally:
-            repository.free()
-    except (pygit2.GitError, ValueError) as error:
+    try:
+        yield LibgitReader(repository, worktree)
+    finally:
+        repository.free()
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """All errors of libgit2 are a GitError; pygit2 itself has KeyError for an absent object, ValueError for text that
+    cannot be UTF-8."""
+    try:
+        yield
+    except (pygit2.GitError, KeyError, ValueError) as error:
         raise Unreadable(str(error)) from error
 
 
@@ -41,11 +48,13 @@ class LibgitReader:
         rest = [pygit2.Oid(hex=start)]
         while rest and len(ids) < count:
             ids.append(str(rest[0]))
-            rest = self._repository[rest[0]].peel(pygit2.Commit).parent_ids
+            with _refusals():
+                rest = self._repository[rest[0]].peel(pygit2.Commit).parent_ids
         return ids
 
     def read(self, ids: Sequence[str]) -> list[bytes | None]:
-        return [self._read(pygit2.Oid(hex=id)) for id in ids]
+        with _refusals():
+            return [self._read(pygit2.Oid(hex=id)) for id in ids]
 
     def _read(self, id: pygit2.Oid) -> bytes | None:
         try:
@@ -58,7 +67,8 @@ class LibgitReader:
         take: there git is asked."""
         odd = [name for name in names if self._is_odd(name)]
         plain = (name for name in names if name not in odd)
-        found = {name for name in plain if self._repository.path_is_ignored(name.decode())}
+        with _refusals():
+            found = {name for name in plain if self._repository.path_is_ignored(name.decode())}
         return found | GitReader(self._worktree).ignored(odd) if odd else found
 
     def _is_odd(self, name: bytes) -> bool:

@@ -19,6 +19,7 @@ from dagentd.adapters.git_objects import Commit as Commit
 from dagentd.adapters.git_objects import Objects, subject, tree_of
 from dagentd.adapters.git_reader import GitReader
 from dagentd.errors import DagentdError
+from dagentd.model import oneline
 
 _NOTHING = Listing((), 0)
 _ABSENT = "The content of some folders is not in this clone: it is a partial one, or `git fsck` says more."
@@ -111,5 +112,5 @@ class Reading:
 def _told(error: DagentdError, worktree: Path) -> str:
     if "dubious ownership" in error.message:
         command = f"git config --global --add safe.directory {shlex.quote(str(worktree.resolve()))}"
-        return f"Another user owns this repository, and git does not read it. If you trust it, run `{command}`."
-    return f"This repository could not be read: {error.message}."
+        return f"Another user owns this repository, so git does not read it. If you trust it, run `{command}`."
+    return oneline.visible(f"Git could not be read: {error}. {error.hint}")

@@ -14,12 +14,13 @@ import click
 
 from dagentd import paths
 from dagentd.adapters import git
-from dagentd.cli import output
+from dagentd.cli import hooks, output
 from dagentd.cli.life import ensure_running, stop_daemon
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option
-from dagentd.errors import Unreachable
+from dagentd.errors import DagentdError, Unreachable
 from dagentd.jobs import exclude
+from dagentd.jobs import hooks as hook_job
 from dagentd.model.project import Project
 from dagentd.rpc.client import Client
 from dagentd.store.registry import Registry
@@ -39,6 +40,7 @@ def init(where: Path) -> int:
     output.line(f"{project.root} is registered; `dagentd remove` undoes all of this.")
     if added:
         output.line(f"- git leaves {', '.join(added)} out ({exclude.file_of(project)}).")
+    _install_hooks(project)
     output.line(f"- {ensure_running()}")
     if str(project.root) not in _follow(lambda known: str(project.root) in known):
         output.line("- It does not serve it yet: it was started for other projects. `dagentd restart` changes that.")
@@ -57,10 +59,26 @@ def remove(where: Path) -> int:
     registry.remove(project)
     exclude.remove(project)
     output.line(f"{project.root} is no longer served. Its session files and kept journals stay where they are.")
+    left = project.common_dir.is_dir() and not _uninstall_hooks(project)
     served = _follow(lambda known: str(project.root) not in known)
     if not registry.projects() and not served and stop_daemon():
         output.line("It was the last project: dagentd stopped.")
-    return 0
+    return int(left)
+
+
+def _install_hooks(project: Project) -> None:
+    """That there are none is a note: the git folders are watched too."""
+    try:
+        hooks.tell_installed(hook_job.install(project))
+    except DagentdError as error:
+        output.line(f"- No git hooks: {error}. {error.hint}")
+
+
+def _uninstall_hooks(project: Project) -> bool:
+    """Whether all are gone."""
+    report = hook_job.uninstall(project)
+    hooks.tell_uninstalled(report)
+    return not report.failed
 
 
 def _named(where: Path, registry: Registry) -> Project:

@@ -1,0 +1,117 @@
+"""Changes gathered until they pause: a batch ends with a quiet gap, or when it has waited long enough."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+NAMES = 1000  # kept for one folder in one batch; with more, the folder stands for them all
+
+Pace = Callable[[], tuple[float, float]]  # the quiet gap and the longest wait, in seconds, as they are set just now
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Hints of what to look at; none of them says what happened."""
+
+    paths: frozenset[Path]  # entries of followed folders that changed, appeared or vanished
+    folders: frozenset[Path]  # followed folders of which anything may have changed, or that appeared or vanished
+    lost: bool  # anything may have changed anywhere
+
+
+class Sink(Protocol):
+    """Where those who listen put what they hear. Called in their threads: it only takes down, and never fails."""
+
+    def name(self, folder: Path, name: str) -> None:
+        """The entry of a folder changed, appeared or vanished."""
+
+    def suspect(self, folder: Path) -> None:
+        """The folder itself was moved or removed."""
+
+    def overflowed(self) -> None:
+        """The kernel dropped events."""
+
+
+@dataclass
+class Gathered:
+    names: dict[Path, set[str]] = field(default_factory=dict)
+    crowded: set[Path] = field(default_factory=set)  # folders with too many names
+    folders: set[Path] = field(default_factory=set)
+    suspects: set[Path] = field(default_factory=set)
+    lost: bool = False
+    first: float = 0.0
+    last: float = 0.0
+
+    def add(self, folder: Path, name: str) -> None:
+        if folder not in self.crowded:
+            names = self.names.setdefault(folder, set())
+            names.add(name)
+            if len(names) > NAMES:
+                del self.names[folder]
+                self.crowded.add(folder)
+
+
+class Gathering:
+    """Filled from any thread, emptied by one."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._gathered = Gathered()
+        self._closed = False
+
+    def name(self, folder: Path, name: str) -> None:
+        with self._changed:
+            self._gathered.add(folder, name)
+            self._note()
+
+    def whole(self, folder: Path) -> None:
+        with self._changed:
+            self._gathered.folders.add(folder)
+            self._note()
+
+    def suspect(self, folder: Path) -> None:
+        with self._changed:
+            self._gathered.suspects.add(folder)
+            self._note()
+
+    def lose(self) -> bool:
+        """False if it is known already that something was lost."""
+        with self._changed:
+            news, self._gathered.lost = not self._gathered.lost, True
+            self._note()
+            return news
+
+    def take(self, pace: Pace, timeout: float | None) -> Gathered | None:
+        """What came together, once it has settled; None if that takes too long, or when closed."""
+        end = None if timeout is None else time.monotonic() + timeout
+        with self._changed:
+            while not self._closed:
+                now, due = time.monotonic(), self._due(*pace())
+                if due is not None and now >= due:
+                    taken, self._gathered = self._gathered, Gathered()
+                    return taken
+                if end is not None and now >= end:
+                    return None
+                self._changed.wait(min((moment - now for moment in (due, end) if moment is not None), default=None))
+        return None
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _note(self) -> None:
+        """Only the first change wakes who waits: sixty thousand more cost it nothing."""
+        gathered = self._gathered
+        gathered.last = time.monotonic()
+        if not gathered.first:
+            gathered.first = gathered.last
+            self._changed.notify_all()
+
+    def _due(self, settle: float, ceiling: float) -> float | None:
+        gathered = self._gathered
+        return min(gathered.last + settle, gathered.first + ceiling) if gathered.first else None

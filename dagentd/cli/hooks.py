@@ -1,0 +1,153 @@
+"""`dagentd hooks`: let git tell the daemon about changes, take that back, say whether word arrives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dagentd.adapters import git
+from dagentd.cli import output
+from dagentd.cli.output import Column
+from dagentd.cli.project import json_option
+from dagentd.errors import DagentdError, Unreachable
+from dagentd.jobs import hooks as job
+from dagentd.jobs.hook_plan import Line
+from dagentd.model.project import Project
+from dagentd.rpc.client import Client
+from dagentd.store.spool import EVENTS, Spool
+
+_WAIT = 3.0  # seconds for the daemon to take what is in the spool
+_where = click.argument("where", metavar="[PATH]", default=".", type=click.Path(exists=True, path_type=Path))
+_TAKEN = {True: "takes what arrives", False: "has not taken what arrived", None: "does not run"}
+
+
+@click.group()
+def hooks() -> None:
+    """Let git tell dagentd about commits, checkouts, merges and rebases."""
+
+
+@hooks.command()
+@_where
+@json_option
+def install(where: Path, as_json: bool) -> int:
+    """Install hooks for a repository and all its worktrees; those that are there keep working.
+
+    Exits with 1 if one had to be left alone.
+    """
+    report = job.install(git.project_at(where))
+    if as_json:
+        output.print_json(_raw(report))
+    else:
+        _show(report.lines, "Nothing had to be changed." if not report.changed else "")
+    return int(any(line.state not in ("installed", "by hand") for line in report.lines))
+
+
+@hooks.command()
+@_where
+@json_option
+def uninstall(where: Path, as_json: bool) -> int:
+    """Take the hooks away again: every file is as it was before."""
+    report = job.uninstall(git.project_at(where))
+    if as_json:
+        output.print_json(_raw(report))
+    else:
+        tell_uninstalled(report)
+        if not report.changed and not report.failed:
+            output.line("Nothing was installed.")
+    return int(bool(report.failed))
+
+
+@hooks.command()
+@_where
+@json_option
+def status(where: Path, as_json: bool) -> int:
+    """Try every hook, harmlessly, and say whether word arrives.
+
+    Exits with 1 if one is left alone or does not work.
+    """
+    project = git.project_at(where)
+    lines = job.status(project)
+    taken = _daemon_takes(project) if any(line.arrived for line in lines) else None
+    if as_json:
+        output.print_json({"hooks": [line.raw() for line in lines], "daemonTakes": taken})
+    else:
+        _show(lines, f"The daemon {_TAKEN[taken]}." if any(line.arrived for line in lines) else "")
+    return int(taken is False or any(line.state == "left alone" or line.arrived is False for line in lines))
+
+
+def tell_installed(report: job.Report) -> None:
+    """For `init`: in a line what is there, and a line for each file that is not."""
+    folders = sorted({str(_place(line)) for line in report.lines if line.state == "installed"})
+    if folders:
+        output.line(f"- git tells about commits, checkouts, merges and rebases: hooks in {', '.join(folders)}.")
+    for line in _once_per_file(line for line in report.lines if line.state not in ("installed", "by hand")):
+        output.line(f"- No hook in {line.path}: {line.reason or line.state}. {line.hint}")
+    if any(line.state == "left alone" for line in report.lines):
+        output.line("  dagentd works without it: it watches the git folders too.")
+
+
+def tell_uninstalled(report: job.Report) -> None:
+    for path in report.changed:
+        output.line(f"{path} is as it was before." if path.exists() else f"removed {path}")
+    for path, error in report.failed.items():
+        output.line(f"{path} still has dagentd's part: {error.message}. {error.hint}")
+
+
+def _show(lines: list[Line], last: str) -> None:
+    rows = []
+    for (worktree, folder, state), group in groupby(lines, lambda line: (line.worktree, _place(line), _word(line))):
+        events = [line.event for line in group]
+        rows.append((worktree, "all" if len(events) == len(EVENTS) else ", ".join(events), state, folder))
+    output.table([Column("worktree", style="cyan", wrap=True), Column("hooks"), Column(""), Column("in")], rows)
+    for line in _once_per_file(line for line in lines if line.reason):
+        output.line(f"{line.path}: {line.reason}.")
+        if line.hint:
+            output.line(f"  {line.hint}")
+    if any(line.state in ("missing", "outdated") for line in lines):
+        output.line("Install them with: dagentd hooks install")
+    if last:
+        output.line(last)
+
+
+def _place(line: Line) -> Path:
+    """The hooks folder, or git's configuration."""
+    return line.path.parent if line.path.name in EVENTS else line.path
+
+
+def _word(line: Line) -> str:
+    if line.arrived is None:
+        return line.state
+    return "works" if line.arrived else "installed, but no word arrives"
+
+
+def _once_per_file(lines: Iterable[Line]) -> list[Line]:
+    """Worktrees share files."""
+    return list({line.path: line for line in lines}.values())
+
+
+def _raw(report: job.Report) -> dict[str, Any]:
+    failed = [{"path": str(path), "reason": error.message, "hint": error.hint} for path, error in report.failed.items()]
+    changed = [str(path) for path in report.changed]
+    return {"hooks": [line.raw() for line in report.lines], "changed": changed, "failed": failed}
+
+
+def _daemon_takes(project: Project) -> bool | None:
+    """Whether a running daemon takes a file out of the spool; None if none runs."""
+    spool = Spool(project)
+    try:
+        with Client() as daemon:
+            daemon.call("daemon.ping")
+        spool.ping()
+    except Unreachable:
+        return None
+    except DagentdError:
+        return False
+    end = time.monotonic() + _WAIT
+    while spool.ping_is_there() and time.monotonic() < end:
+        time.sleep(0.02)
+    return not spool.withdraw_ping()

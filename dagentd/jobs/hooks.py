@@ -1,0 +1,107 @@
+"""Git hooks of a repository with all its worktrees: installed, taken away, probed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dagentd.adapters import files, git_hooks
+from dagentd.errors import DagentdError
+from dagentd.jobs import hook_config, hook_plan, hook_text
+from dagentd.jobs.hook_files import checkouts, files_around, survey
+from dagentd.jobs.hook_plan import Changes, Line
+from dagentd.jobs.hook_writing import Change, apply
+from dagentd.model.project import Project
+from dagentd.store.spool import EVENTS, Spool
+
+
+@dataclass(frozen=True)
+class Report:
+    changed: list[Path]
+    failed: dict[Path, DagentdError]
+    lines: list[Line]
+
+
+def install(project: Project) -> Report:
+    """Done again, it changes nothing. Where git has hooks in its configuration, no hook file is touched."""
+    Spool(project).make()
+    changes = _change(_own_script(project), hook_text.by_itself())
+    if git_hooks.are_configurable():
+        other_way = hook_plan.uninstall(files_around(project, survey(project)))[0]
+        changes |= _configuring(project) | other_way
+    else:
+        changes |= _unconfiguring(project) | hook_plan.install(survey(project))
+    failed = apply(changes)
+    return Report([path for path in changes if path not in failed], failed, _lines(project, failed))
+
+
+def uninstall(project: Project) -> Report:
+    changes, refused = hook_plan.uninstall(files_around(project, survey(project)))
+    changes |= _unconfiguring(project) | _change(_own_script(project), None, folder=True)
+    Spool(project).remove()
+    failed = refused | apply(changes)
+    return Report([path for path in changes if path not in failed], failed, [])
+
+
+def status(project: Project) -> list[Line]:
+    """How it stands, with a probe of every hook that is as it should be: nothing else of such a hook is run by it."""
+    found = _lines(project, {})
+    if not git_hooks.can_be_fired():
+        return found
+    names = {path: name for name, path in checkouts(project).items()}
+    spool, configured = Spool(project), git_hooks.are_configurable()
+    for at, line in enumerate(found):
+        if line.state == "installed" and line.worktree in names:
+            token = uuid.uuid4().hex
+            git_hooks.fire(line.worktree, line.event, token, _alone(line) if configured else {})
+            found[at] = replace(line, arrived=spool.arrived(line.event, names[line.worktree], token))
+    return found
+
+
+def _alone(line: Line) -> dict[str, str]:
+    """Settings with which git runs our hook and no other. In a hook file our part ends the probe by itself."""
+    others = git_hooks.configured(line.worktree) - {hook_config.name(line.event)}
+    return {"core.hooksPath": "/dev/null", **{f"hook.{name}.enabled": "false" for name in others}}
+
+
+def _lines(project: Project, failed: Mapping[Path, DagentdError]) -> list[Line]:
+    if not git_hooks.are_configurable():
+        return hook_plan.lines(survey(project), failed)
+    missing = _configuring(project)
+    error = next((failed[path] for path in missing if path in failed), None)
+    line = Line(project.root, "", hook_config.config_file(project), "missing" if missing else "installed")
+    if error is not None:
+        line = replace(line, state="left alone", reason=error.message, hint=error.hint)
+    return [replace(line, worktree=root, event=event) for root in checkouts(project).values() for event in EVENTS]
+
+
+def _configuring(project: Project) -> Changes:
+    config = hook_config.config_file(project)
+    wanted = hook_config.with_ours(_read(config) or b"")
+    return _change(hook_config.own_file(project), hook_config.own_text()) | _change(config, wanted)
+
+
+def _unconfiguring(project: Project) -> Changes:
+    config = hook_config.config_file(project)
+    held = _read(config)
+    changes = {} if held is None else _change(config, hook_config.without_ours(held))
+    return changes | _change(hook_config.own_file(project), None)
+
+
+def _own_script(project: Project) -> Path:
+    """What a hook that is left alone can run."""
+    return project.own_dir / "hook"
+
+
+def _change(path: Path, wanted: bytes | None, *, folder: bool = False) -> Changes:
+    held = _read(path)
+    return {} if held == wanted else {path: Change(held, wanted, folder)}
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return files.read(path)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,116 @@
+"""The spool: word that git hooks leave, as files whose names say what happened and in which worktree."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from dagentd.adapters import disk, files, worktrees
+from dagentd.errors import DagentdError
+from dagentd.model.project import Project
+
+EVENTS = ("post-commit", "post-checkout", "post-merge", "post-rewrite")
+# Names looked at in one go; hooks leave at most four for each worktree. With more, `overflow` says to look everywhere.
+_MOST = 10_000
+_PROBE = "probe."
+_PING = "ping"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Note:
+    """`worktree` is None where it cannot be told which: then it may be any."""
+
+    event: str
+    worktree: Path | None
+
+
+class Spool:
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._folder = project.spool_dir
+        self._told: set[str] = set()
+
+    def make(self) -> None:
+        with disk.explained(self._folder):
+            disk.make_folders(self._folder)
+
+    def remove(self) -> None:
+        """With all that hooks left; what else somebody put there stays."""
+        for name in self._names():
+            self._removed(name)
+        try:
+            disk.remove_folder(self._folder)
+        except OSError:
+            return
+
+    def take(self) -> list[Note]:
+        """All there is, each removed before it is returned. Nothing is lost by that: a hook runs after the change it
+        tells of, so whoever looks at the worktree after this sees the change of a hook that was just writing.
+        Names only: what is in a file, or whether it is one, does not matter."""
+        names = self._names()
+        taken = [name for name in names if not name.startswith(_PROBE) and self._removed(name)]
+        foreign = [name for name in taken if name != _PING and _event(name) not in EVENTS]
+        if foreign:
+            _log.warning("%s: removed %d files that no hook of ours wrote", self._folder, len(foreign))
+        notes = [self._note(name) for name in taken if _event(name) in EVENTS]
+        if len(names) == _MOST:
+            notes.append(Note("overflow", None))
+        return notes
+
+    # --- what `dagentd hooks status` asks --------------------------------------------------------------------
+
+    def arrived(self, event: str, worktree: str, token: str) -> bool:
+        """Whether a probe left word; it is removed. `worktree` is its name in the git folder, empty for the main
+        one."""
+        path = self._folder / f"{_PROBE}{event}{'.' if worktree else ''}{worktree}"
+        try:
+            found = files.read(path).strip() == token.encode()
+        except (FileNotFoundError, DagentdError):
+            return False
+        self._removed(path.name)
+        return found
+
+    def ping(self) -> None:
+        """Leave a file that means nothing, for a daemon to take."""
+        with disk.explained(self._folder / _PING):
+            os.close(disk.create(self._folder / _PING))
+
+    def ping_is_there(self) -> bool:
+        return os.path.lexists(self._folder / _PING)
+
+    def withdraw_ping(self) -> bool:
+        return self._removed(_PING)
+
+    # --- inside ----------------------------------------------------------------------------------------------
+
+    def _names(self) -> list[str]:
+        try:
+            with os.scandir(self._folder) as entries:
+                return [entry.name for entry in islice(entries, _MOST)]
+        except OSError:  # not there: then hooks leave no word either
+            return []
+
+    def _note(self, name: str) -> Note:
+        event, dot, worktree = name.partition(".")
+        if not dot:
+            return Note(event, self._project.root)
+        return Note(event, worktrees.checkout(self._project.common_dir, worktree))
+
+    def _removed(self, name: str) -> bool:
+        """A folder stays, and so does what we may not remove; it is named once."""
+        try:
+            disk.remove(self._folder / name)
+        except OSError as error:
+            if not isinstance(error, FileNotFoundError) and name not in self._told:
+                self._told.add(name)
+                _log.warning("%s: cannot be removed: %s", self._folder / name, error.strerror)
+            return False
+        return True
+
+
+def _event(name: str) -> str:
+    return name.partition(".")[0]
