@@ -13,12 +13,12 @@ from dagentd.adapters import clock, marks, repository
 from dagentd.adapters.batches import Batch
 from dagentd.adapters.watch import Watch
 from dagentd.errors import DagentdError
-from dagentd.followed import Followed
 from dagentd.model.change import Ask, Collect, Look, Moved, Place, Reconcile, Renew, RenewTree, Survey, asked
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder, Tree
 from dagentd.store.actions import Announce
 from dagentd.store.store import Store
+from dagentd.surveyed import Surveyed
 from dagentd.upkeep import Upkeep
 
 _REBASE_PAUSE = 1.0  # seconds without a commit after which a rebase has stopped, for a conflict or a long command
@@ -34,9 +34,9 @@ class Watching:
         self._watch, self._upkeep, self._announce = watch, upkeep, announce
         self._registry, self._on_registry, self._on_bug = registry, on_registry, on_bug
         self._lock = threading.RLock()
-        self._projects: dict[Path, Followed] = {}
-        self._places: dict[Path, tuple[Followed, Place]] = {}
-        self._rebasing: dict[Tree, tuple[Followed, float]] = {}  # until when to wait for more commits
+        self._projects: dict[Path, Surveyed] = {}
+        self._places: dict[Path, tuple[Surveyed, Place]] = {}
+        self._rebasing: dict[Tree, tuple[Surveyed, float]] = {}  # until when to wait for more commits
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watching", daemon=True)
 
@@ -70,10 +70,10 @@ class Watching:
     def take_up(self, store: Store, watched: bool) -> None:
         """A project that is served from now on."""
         with self._lock:
-            followed = self._projects[store.project.root] = Followed(store, watched)
-            self._survey(followed)
-            for tree in followed.checkouts:
-                followed.moved(tree)
+            project = self._projects[store.project.root] = Surveyed(store, watched)
+            self._survey(project, {None})
+            for tree in project.checkouts:
+                project.moved(tree)
 
     def drop(self, store: Store) -> None:
         with self._lock:
@@ -84,28 +84,23 @@ class Watching:
     def look_at_all(self) -> None:
         """Whatever was not heard is found now."""
         with self._lock:
-            for followed in self._projects.values():
-                self._perform(followed, _everything(followed))
+            for project in self._projects.values():
+                self._perform(project, _everything(project))
 
     def imports(self, store: Store, tree: Tree, files: Iterable[Path]) -> None:
         """The folders of what a CLAUDE.md imports are watched too."""
         with self._lock:
-            followed = self._projects.get(store.project.root)
-            if followed is not None and followed.imports(tree, files):
-                self._survey(followed, tree)
+            project = self._projects.get(store.project.root)
+            if project is not None and project.imports(tree, files):
+                self._survey(project, {tree})
 
     # --- hearing ------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
         while not self._closing.is_set():
             batch = self._watch.batch(self._pause())
-            try:
-                with self._lock:
-                    self._handle(batch)
-            except DagentdError as error:
-                _log.warning("%s", error)
-            except Exception as bug:  # the others have more to be heard
-                self._on_bug(bug)
+            with self._lock:
+                self._handle(batch)
 
     def _pause(self) -> float | None:
         """How long to listen: until a rebase may have stopped."""
@@ -115,100 +110,105 @@ class Watching:
 
     def _handle(self, batch: Batch | None) -> None:
         if batch is not None:
-            asks: dict[Followed, set[Ask]] = {}
-            for followed, ask in self._asks(batch):
-                asks.setdefault(followed, set()).add(ask)
-            for followed, some in asks.items():
-                self._perform(followed, some)
-        for tree, (followed, due) in list(self._rebasing.items()):
+            asks: dict[Surveyed, set[Ask]] = {}
+            for project, ask in self._asks(batch):
+                asks.setdefault(project, set()).add(ask)
+            for project, some in asks.items():
+                self._perform(project, some)
+        for tree, (project, due) in list(self._rebasing.items()):
             if due <= clock.monotonic():
-                self._head(followed, tree)
+                self._perform(project, {Moved(tree)})
 
-    def _asks(self, batch: Batch) -> Iterator[tuple[Followed, Ask]]:
+    def _asks(self, batch: Batch) -> Iterator[tuple[Surveyed, Ask]]:
         if batch.lost:
             yield from ((each, ask) for each in self._projects.values() for ask in _everything(each))
         for folder in batch.folders & self._places.keys():
-            followed, place = self._places[folder]
-            yield from ((followed, ask) for ask in place.all)
+            project, place = self._places[folder]
+            yield from ((project, ask) for ask in place.all)
         for path in batch.paths:
             if path == self._registry:
                 self._on_registry()
             elif path.parent in self._places and not marks.is_own(path):
-                followed, place = self._places[path.parent]
+                project, place = self._places[path.parent]
                 is_folder = path in self._places or path.is_dir()
                 some = asked(place, path.name, folder=is_folder, gone=not os.path.lexists(path))
-                yield from ((followed, ask) for ask in some)
+                yield from ((project, ask) for ask in some)
 
     # --- acting -------------------------------------------------------------------------------------------
 
-    def _perform(self, followed: Followed, asks: set[Ask]) -> None:
+    def _perform(self, project: Surveyed, asks: set[Ask]) -> None:
+        """What goes wrong with one project leaves the others, and what was not done is found by the next look."""
+        try:
+            self._do(project, asks)
+        except (DagentdError, OSError) as error:
+            _log.warning("%s: %s", project.store.project.root, error)
+        except Exception as bug:
+            self._on_bug(bug)
+
+    def _do(self, project: Surveyed, asks: set[Ask]) -> None:
         """Surveys first: the rest is about what is there now."""
-        if Survey() in asks:
-            self._survey(followed)
-        else:
-            for ask in asks:
-                if isinstance(ask, Survey):
-                    self._survey(followed, ask.tree)
+        if surveys := {ask.tree for ask in asks if isinstance(ask, Survey)}:
+            self._survey(project, surveys)
         whole = {ask.feature for ask in asks if isinstance(ask, Reconcile)}
         for feature in whole:
-            self._upkeep.reconcile(followed.store, feature)
+            self._upkeep.reconcile(project.store, feature)
         for ask in asks:
             if isinstance(ask, Look) and ask.feature not in whole:
-                self._upkeep.look(followed.store, ask.feature, ask.session_id)
-        for feature in _to_renew(followed, asks) - whole:
-            self._upkeep.renew(followed.store, feature)
-        for tree in _moved(followed, asks):
-            self._head(followed, tree)
+                self._upkeep.look(project.store, ask.feature, ask.session_id)
+        for feature in _to_renew(project, asks) - whole:
+            self._upkeep.renew(project.store, feature)
+        for tree in _moved(project, asks):
+            self._head(project, tree)
 
-    def _survey(self, followed: Followed, tree: Tree | None = None) -> None:
-        changes = followed.survey(tree)
+    def _survey(self, project: Surveyed, trees: set[Tree | None]) -> None:
+        changes = project.survey(None if None in trees else trees)
         self._follow()
-        if tree is None:
-            followed.store.look_around()
+        if None in trees:
+            project.store.look_around()
         for feature in changes.gone:
-            self._upkeep.forget(followed.store, feature)
+            self._upkeep.forget(project.store, feature)
         for feature in changes.new:
-            self._upkeep.reconcile(followed.store, feature)
+            self._upkeep.reconcile(project.store, feature)
 
     def _follow(self) -> None:
         found = {
-            path: (followed, place) for followed in self._projects.values() for path, place in followed.places().items()
+            path: (project, place) for project in self._projects.values() for path, place in project.places().items()
         }
         self._places = found
         self._watch.follow([self._registry.parent, *found])
 
-    def _head(self, followed: Followed, tree: Tree) -> None:
+    def _head(self, project: Surveyed, tree: Tree) -> None:
         """A rebase is one change, however many commits it makes."""
         if repository.rebasing(tree.worktree) and self._goes_on(tree):
-            self._rebasing[tree] = followed, clock.monotonic() + _REBASE_PAUSE
+            self._rebasing[tree] = project, clock.monotonic() + _REBASE_PAUSE
             return
         self._rebasing.pop(tree, None)
-        head = followed.moved(tree)
+        head = project.moved(tree)
         if head is None:
             return
         where = {"worktree": str(tree.worktree), "branch": head.branch, "commit": head.commit}
-        features = followed.features(tree)
+        features = project.features(tree)
         only = features[0].id if len(features) == 1 else None
-        self._announce("git:changed", project=str(followed.store.project.root), feature_id=only, **where)
+        self._announce("git:changed", project=str(project.store.project.root), feature_id=only, **where)
         for feature in features:
-            self._upkeep.renew(followed.store, feature)
+            self._upkeep.renew(project.store, feature)
 
     def _goes_on(self, tree: Tree) -> bool:
         held = self._rebasing.get(tree)
         return held is None or held[1] > clock.monotonic()
 
 
-def _everything(followed: Followed) -> set[Ask]:
-    features = {Reconcile(feature) for each in followed.checkouts.values() for feature in each.features}
-    return {Survey(), Collect(), *features, *map(Moved, followed.checkouts)}
+def _everything(project: Surveyed) -> set[Ask]:
+    features = {Reconcile(feature) for each in project.checkouts.values() for feature in each.features}
+    return {Survey(), Collect(), *features, *map(Moved, project.checkouts)}
 
 
-def _to_renew(followed: Followed, asks: set[Ask]) -> set[FeatureFolder]:
+def _to_renew(project: Surveyed, asks: set[Ask]) -> set[FeatureFolder]:
     one = {ask.feature for ask in asks if isinstance(ask, Renew)}
-    return one | {each for ask in asks if isinstance(ask, RenewTree) for each in followed.features(ask.tree)}
+    return one | {each for ask in asks if isinstance(ask, RenewTree) for each in project.features(ask.tree)}
 
 
-def _moved(followed: Followed, asks: set[Ask]) -> set[Tree]:
+def _moved(project: Surveyed, asks: set[Ask]) -> set[Tree]:
     """By what git's folders say, and by what its hooks say."""
-    told = followed.told() if Collect() in asks else set()
+    told = project.told() if Collect() in asks else set()
     return told | {ask.tree for ask in asks if isinstance(ask, Moved)}

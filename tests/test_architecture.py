@@ -25,7 +25,7 @@ RANKS = {
     "store": 4,
     "jobs": 5,
     "upkeep": 6,
-    "followed": 6,
+    "surveyed": 6,
     "watching": 7,
     "projects": 8,
     "rpc": 6,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,20 +34,21 @@ class Changes:
     gone: list[FeatureFolder] = field(default_factory=list)
 
 
-class Followed:
+class Surveyed:
     def __init__(self, store: Store, watched: bool) -> None:
         self.store, self._watched = store, watched
         self._spool = Spool(store.project)
         self.checkouts: dict[Tree, Checkout] = {}
 
-    def survey(self, tree: Tree | None = None) -> Changes:
-        """Find out anew what there is: in one checkout, or in the whole project."""
+    def survey(self, trees: Collection[Tree | None] | None = None) -> Changes:
+        """Find out anew what there is: in some checkouts, or in the whole project."""
         there = layout.checkouts(self.store.project)
         changes = Changes()
         for known in [each for each in self.checkouts if each not in there]:
             changes.gone += self.checkouts.pop(known).features
-        for each in there if tree is None else [tree] if tree in there else []:
-            self._survey(each, changes)
+        for each in there:
+            if trees is None or each in trees:
+                self._survey(each, changes)
         return changes
 
     def _survey(self, tree: Tree, changes: Changes) -> None:
