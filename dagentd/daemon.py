@@ -17,10 +17,12 @@ from dagentd.adapters.service_manager import Supervisor
 from dagentd.adapters.signals import Signals
 from dagentd.errors import DagentdError
 from dagentd.events import Events
-from dagentd.jobs.reconcile import Report, reconcile
+from dagentd.jobs import context, due
+from dagentd.jobs.checkouts import Checkouts
+from dagentd.jobs.reconcile import Report
 from dagentd.jobs.summary import project as project_summary
 from dagentd.model.problem import Problem
-from dagentd.model.project import Project
+from dagentd.model.project import Project, SessionFolder
 from dagentd.projects import Projects
 from dagentd.rpc.answers import logged
 from dagentd.rpc.client import Client
@@ -52,6 +54,7 @@ class Daemon:
         self.settings = load(None)
         self._settings_of: dict[Path, Settings] = {}
         self.events = Events(clock.stamp, _bug)
+        self.checkouts = Checkouts()
         self._registry = Registry(paths.registry_file())
         self._started = clock.monotonic()
         self._looked = self._started
@@ -109,6 +112,9 @@ class Daemon:
         if project.root not in self._settings_of:
             self._settings_of[project.root] = self._load(project)
         return self._settings_of[project.root]
+
+    def rebuild_context(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None:
+        return context.rebuild_one(store, folder, self.settings_of(store.project), self.checkouts)
 
     def shut_down(self) -> None:
         self._signals.stop()
@@ -210,7 +216,7 @@ def _bug(error: BaseException) -> None:
 def once(project: Project, settings: Settings) -> Report:
     """Do everything that is due in one project."""
     with writing(project, settings) as store:
-        return reconcile(store)
+        return due.everything(store, settings)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from dagentd.errors import Conflict, NotFound
 from dagentd.events import Event, Events
 from dagentd.model import jsontext
-from dagentd.model.project import Project
+from dagentd.model.project import Project, SessionFolder
 from dagentd.rpc.protocol import MAX_LINE
 from dagentd.settings import Settings
 from dagentd.store.session import Session
@@ -29,6 +29,8 @@ class Service(Protocol):
     def settings_of(self, project: Project) -> Settings: ...
 
     def stores(self) -> list[Store]: ...
+
+    def rebuild_context(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None: ...
 
     def status(self) -> dict[str, Any]: ...
 
