@@ -18,10 +18,11 @@ from dagentd.adapters.signals import Signals
 from dagentd.adapters.watch import Watch
 from dagentd.errors import DagentdError
 from dagentd.events import Events
-from dagentd.jobs.reconcile import Report, reconcile
+from dagentd.jobs import due
+from dagentd.jobs.reconcile import Report
 from dagentd.jobs.summary import project as project_summary
 from dagentd.model.problem import Problem
-from dagentd.model.project import FeatureFolder, Project
+from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.projects import Projects
 from dagentd.rpc.answers import logged
 from dagentd.rpc.client import Client
@@ -83,6 +84,7 @@ class Daemon:
             self._worker = Worker(4, clock.stamp, _bug)
             self._upkeep = Upkeep(self._worker, self.settings_of)
             self._watching = self._watch()
+            self._upkeep.imports = self._watching.imports
             self.projects = Projects(self.settings_of, index, self._upkeep, self._watching, self.events.publish)
             stack.callback(self._finish, index)
             self._server = Server(paths.socket(), self)
@@ -129,6 +131,9 @@ class Daemon:
     def renew(self, store: Store, feature: FeatureFolder) -> None:
         self._upkeep.renew(store, feature)
 
+    def rebuild_context(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None:
+        return self._upkeep.rebuild(store, folder)
+
     def shut_down(self) -> None:
         self._signals.stop()
 
@@ -151,7 +156,8 @@ class Daemon:
         }
 
     def _all_problems(self) -> list[Problem]:
-        return [*list(self._problems.values()), *self._watching.problems(), *self.projects.problems()]
+        own, watching = list(self._problems.values()), self._watching.problems()
+        return [*own, *watching, *self._upkeep.problems(), *self.projects.problems()]
 
     def _trouble(self) -> list[str]:
         """What the user must do something about, in words."""
@@ -232,7 +238,7 @@ def _bug(error: BaseException) -> None:
 def once(project: Project, settings: Settings) -> Report:
     """Do everything that is due in one project."""
     with writing(project, settings) as store:
-        return reconcile(store)
+        return due.in_project(store, settings)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from pydantic.alias_generators import to_camel
@@ -18,6 +19,8 @@ from dagentd.model import jsontext
 MAX_EVENTS = 10_000  # held for `since`
 MAX_BYTES = 4 << 20
 MAX_SUBSCRIPTIONS = 1_000  # each costs every publisher a call
+
+_camel = cache(to_camel)  # by regular expressions, which cost more than the rest of an event
 
 EventType = Literal[
     "session:updated",
@@ -122,7 +125,7 @@ class Events:
         about: dict[str, Any] = {"project": project, "featureId": feature_id, "sessionId": session_id}
         if task_id is not None:
             about["taskId"] = task_id
-        about |= {to_camel(name): value for name, value in fields.items()}
+        about |= {_camel(name): value for name, value in fields.items()}
         with self._lock:
             event = _event(type, self._seq + 1, self._stamp(), about)
             self._hold(event)

@@ -1,101 +1,145 @@
-"""What is done for the features of a project, each job in its feature's turn."""
+"""What is done for the features of the projects, each job in its feature's turn."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from dagentd.errors import NotFound
-from dagentd.jobs import reconcile
+from dagentd.jobs import context, due
+from dagentd.jobs.checkouts import Checkouts
+from dagentd.jobs.due import Done
 from dagentd.jobs.reconcile import Line, Report
-from dagentd.model.problem import Problem
-from dagentd.model.project import FeatureFolder, Project
+from dagentd.model.problem import Problem, still_wrong
+from dagentd.model.project import FeatureFolder, Project, SessionFolder, Tree
 from dagentd.settings import Settings
 from dagentd.store.store import Store
 from dagentd.worker import Worker
 
 _log = logging.getLogger(__name__)
 
+Imports = Callable[[Store, Tree, Iterable[Path]], None]
+
+
+class _Kept:
+    """What is known of a project that is kept up, by the path of a feature."""
+
+    def __init__(self) -> None:
+        self.features: set[str] = set()
+        self.problems: dict[str, list[Problem]] = {}
+        self.told: set[Problem] = set()
+
 
 class Upkeep:
+    """`imports` is told which files of a worktree the contexts are made from, beside those that are watched anyway."""
+
     def __init__(self, worker: Worker, settings_of: Callable[[Project], Settings]) -> None:
         self._worker, self._settings_of = worker, settings_of
+        self._shared = Checkouts()
         self._lock = threading.Lock()
-        self._keys: dict[Store, set[str]] = {}  # that jobs were asked for, of each project that is kept up
-        self._told: dict[Store, set[Problem]] = {}
+        self._kept: dict[Store, _Kept] = {}
+        self.imports: Imports = lambda *_: None
+
+    # --- projects -----------------------------------------------------------------------------------------
 
     def take_up(self, store: Store) -> None:
-        self._keys[store] = set()
+        self._kept[store] = _Kept()
 
     def release(self, store: Store) -> Callable[[float], bool]:
-        """Nothing more is begun for this project. What was returned waits until nothing runs, for so many seconds."""
+        """Nothing more is begun for this project. What is returned waits until nothing runs, for so many seconds."""
         with self._lock:
-            keys = self._keys.pop(store, set())
-            self._told.pop(store, None)
+            keys = self._kept.pop(store, _Kept()).features
         for key in keys:
             self._worker.forget(key)
         return partial(self._worker.finished, keys)
 
+    def problems(self) -> list[Problem]:
+        return [each for kept in list(self._kept.values()) for some in list(kept.problems.values()) for each in some]
+
+    # --- features -----------------------------------------------------------------------------------------
+
     def reconcile(self, store: Store, feature: FeatureFolder) -> None:
         """Look at every session of it that is not as we left it, and renew the contexts."""
-        self._worker.submit(self._key(store, feature), "reconcile", partial(self._reconcile, store, feature))
+        self._submit(store, feature, "reconcile", partial(self._all, store, feature, everything=False))
 
     def look(self, store: Store, feature: FeatureFolder, session_id: str) -> None:
         """Take in what another program wrote to a session."""
-        job = partial(self._look, store, feature, session_id)
-        self._worker.submit(self._key(store, feature), f"look {session_id}", job)
+        self._submit(store, feature, f"look {session_id}", partial(self._look, store, feature, session_id))
 
     def renew(self, store: Store, feature: FeatureFolder) -> None:
         """Bring the contexts of its sessions up to date."""
-        self._worker.submit(self._key(store, feature), "renew", partial(self._renew, store, feature))
+        self._submit(store, feature, "renew", partial(self._renew, store, feature))
+
+    def forget(self, store: Store, feature: FeatureFolder) -> None:
+        """It is gone, and with it what was wrong with it."""
+        self._worker.forget(str(feature.path))
+        self._shared.forget(feature.tree.worktree)
+        with self._lock:
+            if store in self._kept:
+                self._kept[store].problems.pop(str(feature.path), None)
+        store.let_go(feature)
+
+    # --- for somebody who waits ---------------------------------------------------------------------------
 
     def scan(self, store: Store) -> Report:
         """Look at the whole project now, and say what was done."""
         store.look_around()
         asked = [
-            self._worker.ask(self._key(store, each), "scan", partial(self._reconcile, store, each, everything=True))
+            self._worker.ask(self._key(store, each), "scan", partial(self._all, store, each, everything=True))
             for each in store.features()
         ]
-        return reconcile.report(store, [line for answer in asked for line in answer.result()])
+        return due.report(store, [answer.result() for answer in asked])
 
-    def forget(self, store: Store, feature: FeatureFolder) -> None:
-        """It is gone, and with it what was wrong with it."""
-        self._worker.forget(str(feature.path))
-        store.let_go(feature)
+    def rebuild(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None:
+        """The context of a session, made anew now."""
+        job = partial(context.rebuild_one, store, folder, self._settings_of(store.project), self._shared)
+        return self._worker.ask(self._key(store, folder.feature), f"rebuild {folder.id}", job).result()
+
+    # --- jobs ---------------------------------------------------------------------------------------------
+
+    def _submit(self, store: Store, feature: FeatureFolder, name: str, job: Callable[[], object]) -> None:
+        self._worker.submit(self._key(store, feature), name, job)
 
     def _key(self, store: Store, feature: FeatureFolder) -> str:
         with self._lock:
-            if store not in self._keys:
+            if store not in self._kept:
                 raise NotFound(f"{store.project.root} is no longer served", hint="dagentd projects")
-            self._keys[store].add(str(feature.path))
+            self._kept[store].features.add(str(feature.path))
         return str(feature.path)
 
-    def _reconcile(self, store: Store, feature: FeatureFolder, everything: bool = False) -> list[Line]:
-        lines = reconcile.reconcile_feature(store, feature, everything=everything)
-        self._tell(store, lines)
-        self._renew(store, feature)
-        return lines
+    def _all(self, store: Store, feature: FeatureFolder, everything: bool) -> Done:
+        settings = self._settings_of(store.project)
+        return self._noted(store, feature, due.all_of(store, feature, settings, self._shared, everything=everything))
 
     def _look(self, store: Store, feature: FeatureFolder, session_id: str) -> None:
-        try:
-            if store.look(feature, session_id):
-                self.renew(store, feature)
-        except NotFound:
-            return  # it came and went
+        if store.look(feature, session_id):
+            self._renew(store, feature)
         self._tell(store, [])
 
-    def _renew(self, store: Store, feature: FeatureFolder) -> None: ...
+    def _renew(self, store: Store, feature: FeatureFolder) -> None:
+        self._noted(store, feature, due.contexts_of(store, feature, self._settings_of(store.project), self._shared))
+
+    def _noted(self, store: Store, feature: FeatureFolder, done: Done) -> Done:
+        with self._lock:
+            if store in self._kept:
+                known, key = self._kept[store].problems, str(feature.path)
+                known[key] = still_wrong(known.get(key, []), done.problems)
+        self._tell(store, done.lines)
+        self.imports(store, feature.tree, done.sources)
+        return done
 
     def _tell(self, store: Store, lines: list[Line]) -> None:
         """What was done and what is newly wrong goes to the log."""
         for line in lines:
             if line.done:
                 _log.info("%s: %s: %s", store.project.root, line.session_id, line.done)
-        now = set(store.all_problems())
         with self._lock:
-            news = now - self._told.get(store, set())
-            self._told[store] = now
+            kept = self._kept.get(store, _Kept())
+            now = {*store.all_problems(), *(each for some in kept.problems.values() for each in some)}
+            news, kept.told = now - kept.told, now
         for problem in news:
             _log.warning("%s: %s", problem.path, problem.message)

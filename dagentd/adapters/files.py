@@ -175,11 +175,11 @@ def _take_name(temp: Path, path: Path, old: int | None, expect: bytes | None) ->
         if digest(read_fd(old, CHAT_LIMIT)) != expect:
             raise Changed(path)
         exchanged = disk.exchange(temp, path)
-    except (FileExistsError, FileNotFoundError):
+    except BaseException as error:
         _discard(temp)
-        raise Changed(path) from None
-    except BaseException:
-        _discard(temp)
+        vanished = isinstance(error, FileNotFoundError) and old is not None  # else its folder is gone
+        if vanished or isinstance(error, FileExistsError):
+            raise Changed(path) from None
         raise
     if not exchanged:
         return Replaced(old, expect)

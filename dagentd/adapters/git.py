@@ -42,8 +42,9 @@ def common_dir(git_dir: Path) -> Path:
 
 
 def is_bare(git_dir: Path) -> bool:
-    """No checkout belongs to this git folder. With `extensions.worktreeConfig` that is said in a file of its own."""
-    return not (git_dir / "commondir").is_file() and any(
+    """No checkout belongs to this git folder. With `extensions.worktreeConfig` that is said in a file of its own; the
+    git folder of a linked worktree has neither."""
+    return any(
         re.search(r"^\s*bare\s*=\s*true", config.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
         for config in (git_dir / "config", git_dir / "config.worktree")
         if config.is_file()

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from dagentd.adapters import disk
-from dagentd.adapters.git_objects import Entry, Objects, entries
+from dagentd.adapters.git_objects import FILE, FOLDER, SUBMODULE, Entry, Objects, entries
 from dagentd.model import oneline
 
 _OURS = {b".git", b".dagent", b".dagent-worktrees", b".agx"}
@@ -26,56 +26,59 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Found:
-    path: bytes  # from the top of the worktree; a folder ends in "/"
-    tree: str | None  # what is in it
+class Folder:
+    path: bytes  # from the top of the worktree, with "/" at its end; nothing for the top itself
+    entries: Sequence[Entry]
 
 
-def untracked(objects: Objects, worktree: Path, tracked: Sequence[Found]) -> tuple[list[Found], int]:
+def untracked(objects: Objects, worktree: Path, tracked: Sequence[Entry]) -> tuple[list[Entry], int]:
     """What git would show as new at the top of the worktree, without looking into folders; and how many more there
     are, of which git was not asked whether it ignores them."""
-    known = _OURS | {found.path.rstrip(b"/") for found in tracked}
+    known = _OURS | {name for _, name, _ in tracked}
     with disk.explained(worktree), os.scandir(os.fsencode(worktree)) as every:
-        others = [Entry(one.name, one.is_dir(follow_symlinks=False), None) for one in every if one.name not in known]
-    others.sort(key=lambda entry: entry.name)
+        others = sorted((one for one in every if one.name not in known), key=lambda one: one.name)
     asked = others[:_ASKED]
-    ignored = objects.ignored([entry.name for entry in asked]) if asked else set()
-    return [_found(b"", entry) for entry in asked if entry.name not in ignored], len(others) - len(asked)
+    ignored = objects.ignored([one.name for one in asked]) if asked else set()
+    new = (one for one in asked if one.name not in ignored)
+    return [(FOLDER if one.is_dir(follow_symlinks=False) else FILE, one.name, b"") for one in new], len(others[_ASKED:])
 
 
-def listing(objects: Objects, top: Sequence[Found], *, depth: int, room: int) -> tuple[Listing, int]:
+def listing(objects: Objects, top: Sequence[Entry], *, depth: int, room: int) -> tuple[Listing, int]:
     """Filled level by level, so that a large folder early in the alphabet does not hide the others. Also how many
     folders there are whose content this clone does not have."""
-    folders: list[Sequence[Found]] = [top]
-    listed: list[Found] = []
+    folders = [Folder(b"", top)]
+    listed: list[bytes] = []
     left_out = absent = 0
     for level in range(1, depth + 1):
         chosen = _shared(folders, room - len(listed))
-        left_out += sum(map(len, folders)) - len(chosen)
-        listed += chosen
+        left_out += sum(len(folder.entries) for folder in folders) - len(chosen)
+        listed += (path for path, _ in chosen)
         if level < depth:
-            read = contents(objects, chosen)
-            absent += read.count(None)
-            folders = [content for content in read if content is not None]
-    paths = sorted(found.path for found in listed)
-    return Listing(tuple(oneline.visible(os.fsdecode(path)) for path in paths), left_out), absent
+            inner = [(path, id) for path, id in chosen if id]
+            read = contents(objects, inner)
+            folders = [folder for folder in read if folder is not None]
+            absent += len(read) - len(folders)
+    return Listing(tuple(oneline.visible(os.fsdecode(path)) for path in sorted(listed)), left_out), absent
 
 
-def contents(objects: Objects, folders: Sequence[Found]) -> list[list[Found] | None]:
-    """What is in each of those that are folders of this repository; None for one that this clone does not have."""
-    inner = [(found.path, found.tree) for found in folders if found.tree is not None]
-    raw = objects.read([tree for _, tree in inner]) if inner else []
+def contents(objects: Objects, folders: Sequence[tuple[bytes, str]]) -> list[Folder | None]:
+    """What is in these folders, given by path and id; None for one that this clone does not have."""
+    trees = objects.read([id for _, id in folders]) if folders else []
     return [
-        None if tree is None else [_found(path, entry) for entry in entries(tree, len(id) // 2)]
-        for (path, id), tree in zip(inner, raw, strict=True)
+        None if tree is None else Folder(path, entries(tree, len(id) // 2))
+        for (path, id), tree in zip(folders, trees, strict=True)
     ]
 
 
-def _shared(folders: Sequence[Sequence[Found]], room: int) -> list[Found]:
-    """The first of each folder before the second of any."""
-    ranked = [(rank, found) for content in folders for rank, found in enumerate(islice(content, room))]
-    return [found for _, found in sorted(ranked, key=lambda pair: pair[0])[:room]]
+def _shared(folders: Sequence[Folder], room: int) -> list[tuple[bytes, str]]:
+    """The first of each folder before the second of any: path and, for a folder that git tracks, id."""
+    ranked = [(rank, one.path, entry) for one in folders for rank, entry in enumerate(islice(one.entries, room))]
+    ranked.sort(key=lambda candidate: candidate[0])
+    return [_placed(path, entry) for _, path, entry in ranked[:room]]
 
 
-def _found(folder: bytes, entry: Entry) -> Found:
-    return Found(folder + entry.name + (b"/" if entry.folder else b""), entry.tree)
+def _placed(folder: bytes, entry: Entry) -> tuple[bytes, str]:
+    """A submodule is a folder that another repository fills: its id is a commit there."""
+    mode, name, id = entry
+    slash = b"/" if mode in (FOLDER, SUBMODULE) else b""
+    return folder + name + slash, id.hex() if mode == FOLDER else ""

@@ -10,21 +10,15 @@ from typing import Protocol
 from dagentd.model import oneline
 
 SUBJECT = 200  # characters; a subject is a line, and some programs put all they have to say into it
-_FOLDERS = (b"40000", b"160000")  # a submodule is a folder that another repository fills
+FILE, FOLDER, SUBMODULE = b"100644", b"40000", b"160000"  # modes in a tree; there are more for files
 _BLANK = b" \t\r"
+Entry = tuple[bytes, bytes, bytes]  # of a tree: mode, name, id. No class: it takes 2 µs to make one, and there are many
 
 
 @dataclass(frozen=True)
 class Commit:
     id: str
     subject: str
-
-
-@dataclass(frozen=True)
-class Entry:
-    name: bytes
-    folder: bool
-    tree: str | None  # the id of what is in it; None for a file and a submodule
 
 
 class Objects(Protocol):
@@ -57,8 +51,7 @@ def tree_of(commit: bytes) -> str:
 
 def entries(tree: bytes, id_length: int) -> list[Entry]:
     """In git's order; an id has 20 bytes, or 32 in a SHA-256 repository."""
-    every = re.findall(rb"([0-7]+) ([^\0]+)\0(.{%d})" % id_length, tree, re.DOTALL)
-    return [Entry(name, mode in _FOLDERS, id.hex() if mode == _FOLDERS[0] else None) for mode, name, id in every]
+    return re.findall(rb"([0-7]+) ([^\0]+)\0(.{%d})" % id_length, tree, re.DOTALL)
 
 
 def _decoded(text: bytes, header: bytes) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -13,10 +13,9 @@ from dagentd.adapters.git import git_dir as git_dir
 from dagentd.adapters.git_head import Head as Head
 from dagentd.adapters.git_head import head as head
 from dagentd.adapters.git_head import rebasing as rebasing
-from dagentd.adapters.git_listing import Found
 from dagentd.adapters.git_listing import Listing as Listing
 from dagentd.adapters.git_objects import Commit as Commit
-from dagentd.adapters.git_objects import Objects, subject, tree_of
+from dagentd.adapters.git_objects import Entry, Objects, subject, tree_of
 from dagentd.adapters.git_reader import GitReader
 from dagentd.errors import DagentdError
 from dagentd.model import oneline
@@ -93,16 +92,17 @@ class Reading:
             self._notes.append(_ABSENT)
         return Listing(listing.folders_and_files, listing.left_out + more)
 
-    def _tracked(self) -> list[Found]:
+    def _tracked(self) -> Sequence[Entry]:
         commit = self._objects.read([self._head.commit])[0] if self._head.commit else None
         if commit is None:
             return []
-        (top,) = git_listing.contents(self._objects, [Found(b"", tree_of(commit))])
+        (top,) = git_listing.contents(self._objects, [(b"", tree_of(commit))])
         if top is None:
             self._notes.append(_ABSENT)
-        return top or []
+            return []
+        return top.entries
 
-    def _untracked(self, tracked: list[Found]) -> tuple[list[Found], int]:
+    def _untracked(self, tracked: Sequence[Entry]) -> tuple[list[Entry], int]:
         own = git.git_dir(self._worktree)
         if own is None or git.is_bare(own):
             return [], 0

@@ -1,4 +1,4 @@
-"""Everything that is due in a project, once: each session gets its journal and its documents."""
+"""Each session of a feature gets its journal and its documents, and what others wrote is taken in."""
 
 from __future__ import annotations
 
@@ -56,21 +56,10 @@ class Report:
         }
 
 
-def reconcile(store: Store) -> Report:
-    """The whole project."""
-    store.look_around()
-    lines = [line for feature in store.features() for line in reconcile_feature(store, feature)]
-    return report(store, lines)
-
-
-def reconcile_feature(store: Store, feature: FeatureFolder, *, everything: bool = True) -> list[Line]:
+def reconcile(store: Store, feature: FeatureFolder, *, everything: bool = True) -> list[Line]:
     journals = {folder.journal for folder in layout.sessions(feature) if folder.journal.exists()}
     turns = store.in_turn(feature, everything=everything)
     return [_line(session, session.folder.journal in journals) for session in turns]
-
-
-def report(store: Store, lines: list[Line]) -> Report:
-    return Report(lines, [*store.problems, *(problem for line in lines for problem in line.problems)])
 
 
 def _line(session: Session, had_journal: bool) -> Line:

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from dagentd.adapters import clock, tokens
 from dagentd.errors import CorruptFile, NotFound
+from dagentd.jobs.sizes import calibration
 from dagentd.model import ids
 from dagentd.model.budget import Budget
-from dagentd.model.calibration import Calibration
 from dagentd.model.documents import AgentDescription, Checkpoint, Context, Document, Message
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.request import Breakdown, Parts, Request, compose
@@ -46,13 +46,11 @@ def _shown(request: Request, breakdown: Breakdown) -> dict[str, Any]:
 
 
 def _breakdown(session: Session, request: Request, settings: Settings) -> Breakdown:
-    given = settings.tokens.calibration
-    calibration = Calibration(fixed=None if given == "auto" else float(given))
-    model = settings.compaction.model
+    factors, model = calibration(settings), settings.compaction.model
     limits = settings.budget
     budget = Budget(limits.limit, limits.threshold, limits.target, limits.prompt_buffer)
-    chat = calibration.tokens(session.tokens(tokens.count), model)
-    return Breakdown.of(request, tokens.count, factor=calibration.factor(model), chat_tokens=chat, budget=budget)
+    chat = factors.tokens(session.tokens(tokens.count), model)
+    return Breakdown.of(request, tokens.count, factor=factors.factor(model), chat_tokens=chat, budget=budget)
 
 
 def _parts(store: Store, session: Session, settings: Settings) -> Parts:

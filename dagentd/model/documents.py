@@ -93,7 +93,10 @@ class Session(Document):
 
 
 class Context(Document):
+    """`projectRoot` is the project's, as in the seeds; `worktree` is where the agent works, which may be the same."""
+
     project_root: Any = None
+    worktree: Any = None
     feature_id: Any = None
     feature_name: Any = None
     feature_goal: Any = None
@@ -112,6 +115,7 @@ class Context(Document):
     recent_commits: Any = None
     git_branch: Any = None
     git_commit: Any = None
+    notes: Any = None
     updated_at: Any = None
     tokens: Any = None
 

@@ -78,11 +78,11 @@ class Task(Document):
 
 
 def stage(status: object) -> str:
+    if not isinstance(status, str):
+        return "pending"
     if status in _COMPLETE:
         return "complete"
-    if status in _IN_PROGRESS or (isinstance(status, str) and status.endswith("_paused")):
-        return "in progress"
-    return "pending"
+    return "in progress" if status in _IN_PROGRESS or status.endswith("_paused") else "pending"
 
 
 def _texts(values: list[Any]) -> list[str]:

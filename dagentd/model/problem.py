@@ -21,3 +21,9 @@ class Problem:
 
     def raw(self) -> dict[str, str]:
         return asdict(self)
+
+
+def still_wrong(known: list[Problem], now: list[Problem]) -> list[Problem]:
+    """What is wrong now; what already was is wrong since we first saw it."""
+    before = {(each.id, each.path, each.message): each for each in known}
+    return [before.get((each.id, each.path, each.message), each) for each in now]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -90,8 +91,31 @@ class SessionFolder:
 
     @property
     def journal(self) -> Path:
+        return self._journal
+
+    @cached_property  # asked for several times with each message, and making a path is slow
+    def _journal(self) -> Path:
         return self.conventional("history", ".jsonl")
+
+    @property
+    def gone(self) -> bool:
+        return False
 
     def within_feature(self, path: Path) -> str:
         """How a source is named in derived message ids: equal on every machine."""
         return path.relative_to(self.feature.path).as_posix()
+
+
+@dataclass(frozen=True)
+class GoneFolder(SessionFolder):
+    """A session whose worktree is gone: nothing is left of it but its journal, where that was kept."""
+
+    kept: Path = Path()
+
+    @property
+    def journal(self) -> Path:
+        return self.kept
+
+    @property
+    def gone(self) -> bool:
+        return True

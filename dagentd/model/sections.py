@@ -27,7 +27,8 @@ def agent(description: AgentDescription) -> str:
 
 def context(found: Context | None) -> str:
     """From what hardly ever changes to what every commit changes, so that a prompt cache holds the longest
-    possible beginning; `updatedAt` and `tokens`, which change with nothing else, stay out."""
+    possible beginning; `updatedAt` and `tokens`, which change with nothing else, stay out, and so do `notes`, which
+    are for the user."""
     if found is None:
         return ""
     known = [part for part in (*_project(found), *_feature(found), *_task(found), *_git(found)) if part]
@@ -47,6 +48,7 @@ def shared_checkpoint(other: Checkpoint | None) -> str:
 def _project(found: Context) -> list[str]:
     return [
         field("Project root", found.project_root),
+        field("Worktree, where you work", found.worktree),
         _file("CLAUDE.md", found.claude_md),
         _file("AGENTS.md", found.agents_md),
         _file("PROJECT.md", found.project_md),

@@ -60,4 +60,13 @@ def _children(value: Any) -> list[Any]:
 
 
 # Made once: json.loads makes a decoder for each call that has hooks, which costs more than a short line.
-_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse).decode
+_decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
+
+
+def _decode(text: str) -> Any:
+    """As JSONDecoder.decode, which looks for white space on both sides by regular expressions."""
+    try:
+        value, end = _decoder.raw_decode(text)
+    except json.JSONDecodeError:
+        return _decoder.decode(text)
+    return value if end == len(text) else _decoder.decode(text)

@@ -66,6 +66,7 @@ METHODS = {
         Method("session.getCheckpoint", params.OfSession, session_methods.checkpoint),
         Method("session.updateCheckpoint", params.UpdateCheckpoint, session_methods.update_checkpoint),
         Method("session.getContext", params.OfSession, session_methods.context),
+        Method("session.rebuildContext", params.OfSession, session_methods.rebuild_context, slow=True),
         Method("session.updateContext", params.UpdateContext, session_methods.update_context),
         Method("session.getAgentDescription", params.OfSession, session_methods.agent_description),
         Method("session.setAgentDescription", params.SetAgentDescription, session_methods.set_agent_description),

@@ -23,7 +23,8 @@ class Outbox:
     def __init__(self, connection: socket.socket, on_room: Callable[[], None]) -> None:
         self._connection, self._on_room = connection, on_room
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _PATIENCE, 0))
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()  # itself, because a Condition's `with` is two calls of Python more
+        self._changed = threading.Condition(self._lock)
         self._lines: deque[bytes] = deque()
         self._size = 0
         self._refused = False
@@ -32,7 +33,7 @@ class Outbox:
 
     def answer(self, line: bytes) -> None:
         """Send it at once, or queue it without waiting: whoever reads the requests waits for room before the next."""
-        with self._changed:
+        with self._lock:
             if self._sender is None:
                 self._send(line)
             elif not self._closed:  # else nobody wants it any more

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from dagentd.errors import DagentdError
@@ -20,6 +17,7 @@ MAX_BATCH = 1000
 MAX_ID = 256  # characters of a text, digits of an integer
 
 _ABOVE_IDS = 10**MAX_ID
+_ROOM = MAX_LINE - len(b"[]")  # for answers
 
 Params = dict[str, Any] | list[Any] | None
 
@@ -45,16 +43,16 @@ class Refused(NamedTuple):
 
     id: Id
     error: DagentdError
+    notification: bool = False
 
 
-@dataclass(frozen=True)
-class Incoming:
+class Incoming(NamedTuple):
     """One line that was read: the calls to make and the errors that are already decided, as they were sent."""
 
     entries: list[Call | Refused]
     batch: bool = False
 
-    @cached_property
+    @property
     def calls(self) -> list[Call]:
         return [entry for entry in self.entries if isinstance(entry, Call)]
 
@@ -64,15 +62,15 @@ class Incoming:
 
     def answer(self, outcomes: Iterable[Any]) -> bytes | None:
         """The line to send back, or none. One outcome a call, notifications too: its result or its exception."""
-        given = deque(outcomes)
+        given = iter(outcomes)
         settled: list[tuple[Id, Any]] = []
         for entry in self.entries:
-            outcome = entry.error if isinstance(entry, Refused) else given.popleft()
-            if isinstance(entry, Refused) or not entry.notification:
+            outcome = next(given) if isinstance(entry, Call) else entry.error
+            if not entry.notification:
                 settled.append((entry.id, outcome))
         if not settled:
             return None
-        lines = answers(settled, MAX_LINE - len(b"[]"))
+        lines = answers(settled, _ROOM)
         return (b"[" + b",".join(lines) + b"]" if self.batch else lines[0]) + b"\n"
 
 
@@ -131,7 +129,7 @@ def _entry(value: Any) -> Call | Refused:
         return Refused(None, InvalidRequest(f"an id is a text or an integer of at most {MAX_ID} characters, or null"))
     if reason := _fault(value):
         return Refused(id, InvalidRequest(reason))
-    return Call(id, value["method"], value.get("params"), "id" not in value)
+    return Call(id, value["method"], value.get("params"), id is None and "id" not in value)
 
 
 def _is_id(value: Any) -> bool:

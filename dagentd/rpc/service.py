@@ -13,7 +13,7 @@ from dagentd.errors import Conflict, NotFound
 from dagentd.events import Event, Events
 from dagentd.jobs.reconcile import Report
 from dagentd.model import jsontext
-from dagentd.model.project import FeatureFolder, Project
+from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.rpc.protocol import MAX_LINE
 from dagentd.settings import Settings
 from dagentd.store.session import Session
@@ -36,6 +36,8 @@ class Service(Protocol):
 
     def renew(self, store: Store, feature: FeatureFolder) -> None:
         """Bring the contexts of a feature's sessions up to date, soon."""
+
+    def rebuild_context(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None: ...
 
     def status(self) -> dict[str, Any]: ...
 

@@ -44,6 +44,7 @@ def get_or_create(caller: Caller, given: params.GetOrCreate) -> dict[str, Any]:
     where = (given.feature_id, given.task_id, given.task_state, given.worktree)
     session = store.get_or_create(given.type, given.agent_type, *where)
     try:
+        caller.service.renew(store, session.folder.feature)
         return session.document()
     finally:
         session.leave()
@@ -123,8 +124,13 @@ def context(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
     return _with(caller, given, lambda _, session: session.read("context"))
 
 
+def rebuild_context(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
+    """Make the context anew from the worktree and the feature as they are now, and answer it."""
+    return _with(caller, given, lambda store, s: caller.service.rebuild_context(store, s.folder))
+
+
 def update_context(caller: Caller, given: params.UpdateContext) -> dict[str, Any]:
-    """Replace the context."""
+    """Replace the context. What dagentd knows better is put right at the next change; fields of yours stay."""
     _check(Context, given.context)
     _with(caller, given, lambda _, session: session.replace("context", given.context))
     return given.context

@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 from dagentd.adapters import disk
+from dagentd.model import ids
 from dagentd.model.project import Project
 
+_ENTRY = re.compile(r"(.+)\.([0-9]+)\.jsonl")
 
 class Kept:
     """`dagentd/kept/{sid}.{n}.jsonl`; entries are never replaced."""
@@ -20,6 +22,18 @@ class Kept:
         for folder in (self.folder.parent, self.folder):
             if not folder.is_dir():
                 disk.make_folder(folder)
+
+    def all(self) -> dict[str, list[Path]]:
+        """The entries of every session, oldest first."""
+        try:
+            matches = [match for name in os.listdir(self.folder) if (match := _ENTRY.fullmatch(name))]
+        except FileNotFoundError:
+            return {}
+        found: dict[str, list[Path]] = {}
+        for match in sorted(matches, key=lambda match: (match[1], int(match[2]))):
+            if ids.is_safe(match[1]):
+                found.setdefault(match[1], []).append(self.folder / match[0])
+        return found
 
     def of(self, session_id: str) -> list[Path]:
         """The entries of one session, oldest first."""

@@ -114,16 +114,19 @@ def _in(place: Path, feature: FeatureFolder, task: str | None) -> Iterator[Sessi
     if not inside(place, feature.tree.worktree):
         return
     try:
-        names = sorted(os.listdir(place))
+        with os.scandir(place) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
     except OSError:  # not there, or `barred`
         return
-    for session_id in dict.fromkeys(match[2] for name in names if (match := _PREFIXED.fullmatch(name))):
+    prefixed = (match for entry in entries if (match := _PREFIXED.fullmatch(entry.name)))
+    for session_id in dict.fromkeys(match[2] for match in prefixed):
         if ids.is_safe(session_id):
             yield with_names(SessionFolder(session_id, place, "prefixed", feature, task))
-    for name in names:
-        folder = SessionFolder(name, place / name, "folder", feature, task)
-        if ids.is_safe(name) and not folder.path.is_symlink() and _is_session(folder):
-            yield with_names(folder)
+    for entry in entries:
+        if ids.is_safe(entry.name) and entry.is_dir(follow_symlinks=False):
+            folder = SessionFolder(entry.name, place / entry.name, "folder", feature, task)
+            if _is_session(folder):
+                yield with_names(folder)
 
 
 def _is_session(folder: SessionFolder) -> bool:

@@ -176,6 +176,8 @@ class Projections:
         """Write what is behind. A long chat is written so seldom that writing takes a tenth of the time at most."""
         started = clock.monotonic()
         for each in self.dirty():
+            if each.vanished is not None and not self.folder.path.is_dir():
+                raise FileNotFoundError(self.folder.path)
             if each.vanished is not None and started < each.vanished + GONE_FOR:
                 self._next_write = each.vanished + GONE_FOR
             else:

@@ -92,8 +92,10 @@ class Session:
 
     def document(self) -> dict[str, Any]:
         """The session document, with where it is."""
-        where = {"project": str(self.project.root), "worktree": str(self.folder.feature.tree.worktree)}
-        return {**self._projections.session_document(), **where}
+        document = {**self._projections.session_document(), "project": str(self.project.root)}
+        if self.folder.gone:
+            return {**document, "worktree": None, "gone": True}
+        return {**document, "worktree": str(self.folder.feature.tree.worktree)}
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -233,6 +235,9 @@ class Session:
         return write_document(self.folder.document(name), raw, self._temps)
 
     def _check_writable(self) -> None:
+        if self.folder.gone:
+            told = f"session {self.id} is gone with its worktree; it can only be read"
+            raise NotFound(told, path=self.folder.journal, hint=f"dagentd restore {self.id}")
         self._chronicle.check_version()
         if self._chronicle.read_only:
             raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")

@@ -14,12 +14,13 @@ from dagentd.adapters import clock, disk, marks
 from dagentd.adapters.temps import Temps, left_beside
 from dagentd.errors import Conflict, DagentdError, InvalidInput, NotAllowed, NotFound
 from dagentd.model import ids
-from dagentd.model.problem import Problem
-from dagentd.model.project import FeatureFolder, Project, SessionFolder
+from dagentd.model.problem import Problem, still_wrong
+from dagentd.model.project import FeatureFolder, GoneFolder, Project, SessionFolder
 from dagentd.store import journal as journals
-from dagentd.store import layout, links, lock, opening, roles
+from dagentd.store import layout, links, lock, opening, outlived, roles
 from dagentd.store.actions import Announce
 from dagentd.store.chronicle import Chronicle, Glance
+from dagentd.store.contexts import Renew, renew_context
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.index import Index
 from dagentd.store.kept import Kept
@@ -83,12 +84,19 @@ class Store:
         return [folder for feature in self.features() for folder in layout.sessions(feature)]
 
     def find(self, session_id: str, worktree: str | None = None) -> SessionFolder:
-        """Where a session is; of several worktrees that have it, the one named like its feature is meant."""
+        """Where a session is; of several worktrees that have it, the one named like its feature is meant. One that
+        is gone is found where its journal is kept, and can be read."""
         ids.checked(session_id)
         found = {folder.feature: folder for folder in self.folders() if folder.id == session_id}
-        if not found:
-            raise NotFound(f"no session {session_id} in {self.project.root}", hint="dagentd sessions")
-        return found[_meant(list(found), session_id, worktree)]
+        if found:
+            return found[_meant(list(found), session_id, worktree)]
+        if worktree is None and (kept := self.gone(session_id)):
+            return kept[-1]
+        raise NotFound(f"no session {session_id} in {self.project.root}", hint="dagentd sessions")
+
+    def gone(self, session_id: str | None = None) -> list[GoneFolder]:
+        """What was kept of sessions whose worktree is gone, of each the oldest first."""
+        return [each for each in outlived.folders(self._kept, self.folders()) if session_id in (None, each.id)]
 
     def has(self, session_id: str, worktree: str | None = None) -> bool:
         try:
@@ -122,7 +130,7 @@ class Store:
         finally:
             self._noted[folder.journal] = session.problems
             session.leave()
-            if self.read_only:
+            if self.read_only or folder.gone:
                 self._let_go(folder, session)
             self._retire_some()
 
@@ -169,7 +177,7 @@ class Store:
                 session.retire()
 
     def _chronicle(self, folder: SessionFolder) -> Callable[[FirstLook], Chronicle]:
-        if self.read_only:
+        if self.read_only or folder.gone:
             return lambda first: Glance(folder, self._kept, Index(None), first)
         return lambda first: Chronicle(folder, self._kept, self._index, first)
 
@@ -185,8 +193,7 @@ class Store:
         task_state: str | None = None, worktree: str | None = None,
     ) -> Session:  # fmt: skip
         """The session of a feature or of a task's state; an archived one becomes active again."""
-        if self.read_only:
-            raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
+        self._check_writable()
         ids.one_of(type, ids.SessionType, "type")
         if type == "task" and (task_id is None or task_state is None):
             raise InvalidInput("a task session needs taskId and taskState", hint="Give both.")
@@ -201,6 +208,34 @@ class Store:
             session = self._existing(feature, session_id) or self._create(feature, session_id, fields)
             self._complete(session, fields)
         return session
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
+
+    def restore(self, session_id: str, feature_id: str | None = None, worktree: str | None = None) -> Session:
+        """Bring a session whose worktree is gone back, into its feature or another one."""
+        self._check_writable()
+        ids.checked(session_id)
+        with self._mutex:
+            kept = self.gone(session_id)
+            if not kept:
+                raise NotFound(f"no session {session_id} is gone", hint="dagentd sessions --gone")
+            with self.use(kept[-1]) as lost:
+                fields = outlived.known_fields(lost.fields)
+            feature = self._feature_for(session_id, feature_id or fields.pop("featureId", None), worktree)
+            session = self.open(outlived.put_back(kept[-1], feature))
+            session.set(featureId=feature.id, restored={"at": clock.stamp(), "worktree": feature.tree.name})
+            self._complete(session, fields)
+        session.announce(action="created")
+        return session
+
+    def _feature_for(self, session_id: str, feature_id: str | None, worktree: str | None) -> FeatureFolder:
+        if feature_id is None or all(each.id != feature_id for each in self.features()):
+            told = f"its feature {feature_id} is not there" if feature_id else "its feature is not known"
+            hint = f"dagentd restore {session_id} --into FEATURE"
+            raise NotFound(f"session {session_id} has no place to go: {told}", hint=hint)
+        return self.feature(feature_id, worktree)
 
     def _existing(self, feature: FeatureFolder, session_id: str) -> Session | None:
         folder = next((each for each in layout.sessions(feature) if each.id == session_id), None)
@@ -223,15 +258,29 @@ class Store:
 
     def _complete(self, session: Session, fields: dict[str, str]) -> None:
         """What a new session has beside its journal; a crash may have come between."""
-        if session.read("agent-description") is None:
+        if session.read("agent-description") is None and "agentType" in fields:
             session.replace("agent-description", roles.description(self.project, fields["agentType"], clock.stamp()))
         feature, how = session.folder.feature, (self._settle, self._temps)
-        if "taskId" in fields:
+        if "taskId" in fields and "taskState" in fields:
             late = links.link_task(feature, fields["taskId"], fields["taskState"], session.id, *how)
         else:
             late = links.link_feature(feature, session.id, *how)
         if late is not None:
             self._projector.soon(late)
+
+    def renew_context(self, folder: SessionFolder, renew: Renew, task: object) -> bool:
+        """Write a session's context without opening the session; False if nothing is to be written, or may be: an
+        older version must not undo what a newer one does."""
+        newer = any(problem.id == "newer" for problem in self._noted.get(folder.journal, []))
+        if self.read_only or self._closed or newer:
+            return False
+        if not renew_context(folder.document("context"), renew, self._settle, self._temps):
+            return False
+        self._announce(
+            "session:updated", project=str(self.project.root), feature_id=folder.feature.id, session_id=folder.id,
+            task_id=task if isinstance(task, str) else None, action="context",
+        )  # fmt: skip
+        return True
 
     # --- keeping ------------------------------------------------------------------------------------------
 
@@ -242,7 +291,7 @@ class Store:
 
     def look_around(self) -> None:
         """Note the folders that are barred, and forget what was wrong with sessions that are no longer there."""
-        self._barred = _kept_since(
+        self._barred = still_wrong(
             self._barred, [Problem.of("folder", error, clock.stamp()) for error in layout.barred(self.project)]
         )
         there = {folder.journal for folder in self.folders()}
@@ -373,9 +422,3 @@ def _signature(folder: SessionFolder) -> tuple[object, ...]:
     """Equal as long as nobody wrote to its files, but for a write in the same tick of the clock as ours."""
     paths = [folder.journal, *(folder.document(name) for name in ("session", "chat", "checkpoint", "memory"))]
     return tuple(map(marks.of, paths))
-
-
-def _kept_since(known: list[Problem], now: list[Problem]) -> list[Problem]:
-    """What is still wrong is wrong since we first saw it."""
-    before = {(each.path, each.message): each for each in known}
-    return [before.get((each.path, each.message), each) for each in now]

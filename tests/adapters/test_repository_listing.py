@@ -100,6 +100,16 @@ def test_folders_that_are_ignored_are_not_looked_into(repo: Path) -> None:
         os.chmod(repo / "node_modules", 0o755)
 
 
+def test_what_is_ignored_and_staged_by_force(repo: Path) -> None:
+    """Not listed before it is committed: to know it one would need the index, which libgit2 cannot always read."""
+    write(repo, ".gitignore", "*.log\n")
+    write(repo, "kept.log", "")
+    git(repo, "add", "-f", "kept.log")
+    assert by_libgit(repo).listing == by_git(repo).listing == Listing((".gitignore", "README.md"), 0)
+    git(repo, "commit", "-q", "-m", "Keep it")
+    assert structure(repo) == Listing((".gitignore", "README.md", "kept.log"), 0)
+
+
 def test_what_the_user_ignores_everywhere(home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """libgit2 looks for the home once, when it is loaded: a test has to tell it about its own."""
     import pygit2

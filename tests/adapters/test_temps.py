@@ -88,6 +88,13 @@ def test_also_where_our_folder_was_removed(temps: Temps, path: Path) -> None:
     assert path.read_bytes() == b"one" and os.listdir(path.parents[1]) == ["documents"]
 
 
+def test_a_folder_that_is_gone_is_no_change_to_look_at(temps: Temps, path: Path) -> None:
+    path.parent.rmdir()
+    with pytest.raises(FileNotFoundError):
+        put(path, b"one", temps)
+    assert temps.all_left() == [] and not path.parent.exists()
+
+
 @pytest.mark.usefixtures("temps")
 def test_those_beside_name_their_file(path: Path) -> None:
     left = path.with_name(".chat_a.b.json.77-3.dagentd-tmp")

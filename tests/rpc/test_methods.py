@@ -63,6 +63,7 @@ def good(root: str) -> dict[str, dict[str, Any]]:
         "session.getCheckpoint": ours,
         "session.updateCheckpoint": {**ours, "checkpoint": {"summary": {"completed": ["it"]}}},
         "session.getContext": ours,
+        "session.rebuildContext": ours,
         "session.updateContext": {**ours, "context": {"featureName": "Login"}},
         "session.getAgentDescription": ours,
         "session.setAgentDescription": {**ours, "agentDescription": {"agentType": "pm"}},
@@ -100,6 +101,7 @@ def test_every_method_succeeds_with_good_parameters(client: Client, project: Sam
     assert set(results["session.search"]["hits"][0]) == {"sessionId", "messageId", "role", "timestamp", "snippet"}
     assert results["session.getCheckpoint"]["version"] == 1
     assert results["session.updateCheckpoint"]["version"] == 2
+    assert results["session.rebuildContext"]["featureName"] == "Login"
     assert results["session.getAgentDescription"]["agentType"] == "pm"
     assert {"systemPrompt", "userPrompt", "messages", "totalTokens"} <= set(keys["session.buildRequest"])
     assert set(results["session.previewRequest"]["breakdown"]) == {

@@ -124,13 +124,13 @@ class Callers:
         return self._errors
 
 
-def test_after_its_worktree_is_gone_a_session_is_not_found(served: Served) -> None:
+def test_after_its_worktree_is_gone_a_session_takes_no_message(served: Served) -> None:
     served.add("a")
     run_git(served.project.root, "worktree", "remove", "--force", str(served.worktree))
     with pytest.raises(NotFound, match="no longer on disk"):
         served.session.add([{"role": "user", "content": "x"}])
-    with pytest.raises(NotFound, match="no session"):
-        served.store.session(served.session.id)
+    with served.store.using(served.session.id) as lost, pytest.raises(NotFound, match="can only be read"):
+        lost.add([{"role": "user", "content": "x"}])
     served.session.reconcile()
     served.store.reconcile()
     served.close()

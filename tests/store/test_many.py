@@ -30,8 +30,9 @@ def test_reconciling_lets_each_session_go(project: SampleProject) -> None:
     before = _open_files()
     store = Store(project_at(project.root), Index(None), settle=0.01)
     try:
-        assert {line.done for line in reconcile(store).lines} == {"journal made"}
-        assert [line.messages for line in reconcile(store).lines] == [1] * 120
+        (feature,) = store.features()
+        assert {line.done for line in reconcile(store, feature)} == {"journal made"}
+        assert [line.messages for line in reconcile(store, feature)] == [1] * 120
         while _open_files() > before + 60:  # the test's time limit ends this if they stay open
             time.sleep(0.01)
     finally:
@@ -42,7 +43,7 @@ def test_a_session_that_was_let_go_can_be_used_again(project: SampleProject) -> 
     _add_sessions(project.dagent / "sessions", 3)
     store = Store(project_at(project.root), Index(None), settle=0.01)
     try:
-        reconcile(store)
+        store.reconcile()
         for number in range(3):
             store.session(f"s{number}").add([{"role": "user", "content": "again"}])
         assert [store.session(f"s{number}").messages(0)[1] for number in range(3)] == [2, 2, 2]

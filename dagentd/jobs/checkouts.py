@@ -1,0 +1,130 @@
+"""What the sessions of a worktree share: git's view of it and the project's own rules, read once for all of them."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dagentd.adapters import git, marks, repository
+from dagentd.adapters.repository import Head
+from dagentd.errors import DagentdError
+from dagentd.jobs import instructions, texts
+from dagentd.model import oneline, structure
+from dagentd.settings import Settings
+
+_HELD = 512  # worktrees
+_TICK = 20_000_000  # ns: a file that was written later than this before we read it may change and look the same
+_SHORT = 7  # digits of a commit's id
+_SUBJECT = 200  # characters
+
+Moved = Callable[[Path, Head, Head], object]
+_Marks = tuple[tuple[str, str, marks.Mark | None], ...]
+
+
+@dataclass(frozen=True)
+class Checkout:
+    head: Head | None  # None: git cannot be read
+    structure: str
+    commits: list[str]
+    claude_md: str
+    agents_md: str
+    project_md: str
+    notes: tuple[str, ...]
+    sources: frozenset[Path]
+
+
+@dataclass
+class _Held:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    head: Head | None = None  # as last seen
+    checkout: Checkout | None = None
+    made_from: object = None  # None: look again whatever it was made from
+
+
+class Checkouts:
+    """Safe to call from any thread. `moved` is called once for each change of a worktree's branch or commit that is
+    seen, whoever asked."""
+
+    def __init__(self, moved: Moved = lambda *_: None) -> None:
+        self._moved = moved
+        self._lock = threading.Lock()
+        self._held: dict[Path, _Held] = {}
+
+    def look(self, worktree: Path, settings: Settings, *, fresh: bool = False) -> Checkout | None:
+        """`fresh` trusts nothing that was read before. None for one that was a checkout and is none any more: it is
+        being removed."""
+        held = self._of(worktree)
+        with held.lock:
+            if held.head is not None and git.git_dir(worktree) is None:
+                return None
+            now = _head(worktree)
+            before, held.head = held.head, now if isinstance(now, Head) else None
+            self._read(held, worktree, settings, now, fresh)
+        if before is not None and held.head is not None and before != held.head:
+            self._moved(worktree, before, held.head)
+        return held.checkout
+
+    def forget(self, worktree: Path) -> None:
+        """It is gone; one that comes back under the same name is another."""
+        with self._lock:
+            self._held.pop(worktree, None)
+
+    def _of(self, worktree: Path) -> _Held:
+        with self._lock:
+            held = self._held.pop(worktree, None) or _Held()
+            self._held[worktree] = held  # last: the order tells which was not used for longest
+            if len(self._held) > _HELD:
+                del self._held[next(iter(self._held))]
+            return held
+
+    def _read(self, held: _Held, worktree: Path, settings: Settings, now: Head | str, fresh: bool) -> None:
+        known = None if fresh or held.made_from is None else held.checkout
+        if known is not None and held.made_from == (now, settings.context, _marks(worktree, known.sources)):
+            return
+        begin = time.time_ns()
+        held.checkout = _checkout(worktree, settings, now)
+        seen = _marks(worktree, held.checkout.sources)
+        settled = all(mark is None or mark[3] < begin - _TICK for _, _, mark in seen)
+        held.made_from = (now, settings.context, seen) if settled else None
+
+
+def _head(worktree: Path) -> Head | str:
+    """Or why it cannot be known."""
+    try:
+        return repository.head(worktree)
+    except DagentdError as error:
+        return error.message
+
+
+def _checkout(worktree: Path, settings: Settings, head: Head | str) -> Checkout:
+    wanted = settings.context
+    snapshot = repository.snapshot(
+        worktree, commits=wanted.max_commits, depth=wanted.structure_depth, entries=wanted.structure_entries
+    )
+    claude, agents = instructions.rules(worktree)
+    project = texts.plain(worktree / "PROJECT.md", worktree)
+    return Checkout(
+        head=snapshot.head if isinstance(head, Head) else None,
+        structure=structure.tree(snapshot.listing.folders_and_files, snapshot.listing.left_out),
+        commits=[f"{each.id[:_SHORT]} - {oneline.cut(each.subject, _SUBJECT)}" for each in snapshot.commits],
+        claude_md=claude.text,
+        agents_md=agents.text,
+        project_md=project.text,
+        notes=(*snapshot.notes, *claude.notes, *agents.notes, *project.notes),
+        sources=claude.sources | agents.sources | project.sources,
+    )
+
+
+def _marks(worktree: Path, sources: frozenset[Path]) -> _Marks:
+    """What can change without HEAD: those files, which names are at the top, and which of them git ignores."""
+    looked_at = [*sorted(sources), worktree, worktree / ".gitignore", *_excludes(worktree)]
+    return tuple((str(path), real := os.path.realpath(path), marks.of(Path(real))) for path in looked_at)
+
+
+def _excludes(worktree: Path) -> list[Path]:
+    own = git.git_dir(worktree)
+    return [] if own is None else [git.common_dir(own) / "info" / "exclude"]

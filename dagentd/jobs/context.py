@@ -1,0 +1,88 @@
+"""The context of every session of a feature, brought up to date; written only where it changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dagentd.errors import DagentdError, NotAllowed
+from dagentd.jobs import feature_parts
+from dagentd.jobs.checkouts import Checkout, Checkouts
+from dagentd.jobs.context_plan import Plan, attachment_room
+from dagentd.jobs.feature_parts import FeatureParts
+from dagentd.model.project import FeatureFolder, SessionFolder
+from dagentd.settings import Settings
+from dagentd.store import layout
+from dagentd.store.store import Store
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """`sources` are the files it was made from that lie neither at the root of the worktree nor in its `.dagent`.
+    `errors` say whose context could not be written, and why."""
+
+    written: tuple[SessionFolder, ...] = ()
+    sources: frozenset[Path] = frozenset()
+    errors: tuple[tuple[SessionFolder, DagentdError], ...] = ()
+
+
+def rebuild(
+    store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts, *, fresh: bool = False
+) -> Rebuilt:
+    """`fresh` reads everything anew. Nothing is written in a worktree that is being removed, nor without the lock."""
+    checkout = shared.look(feature.tree.worktree, settings, fresh=fresh)
+    if checkout is None:
+        return Rebuilt()
+    parts = feature_parts.read(feature, attachment_room(settings))
+    plan = Plan(store.project, feature, checkout, parts, settings)
+    written, errors = [], []
+    for folder in layout.sessions(feature):
+        try:
+            if _renew(store, folder, plan):
+                written.append(folder)
+        except DagentdError as error:
+            errors.append((folder, error))
+    return Rebuilt(tuple(written), _elsewhere(feature, checkout, parts), tuple(errors))
+
+
+def rebuild_one(
+    store: Store, folder: SessionFolder, settings: Settings, shared: Checkouts
+) -> dict[str, Any] | None:
+    """The context of one session as it is now, with everything read anew; those of its feature are written too. None
+    if there is none, because the session or its worktree is being removed."""
+    if store.read_only:
+        raise NotAllowed("is served read-only", path=store.project.root, hint="dagentd status says why.")
+    rebuilt = rebuild(store, folder.feature, settings, shared, fresh=True)
+    for failed, error in rebuilt.errors:
+        if failed.path == folder.path and failed.id == folder.id:
+            raise error
+    return read(folder)
+
+
+def read(folder: SessionFolder) -> dict[str, Any] | None:
+    try:
+        return layout.read_object(folder.document("context"))
+    except FileNotFoundError:
+        return None
+
+
+def _renew(store: Store, folder: SessionFolder, plan: Plan) -> bool:
+    session = _session(store, folder)
+    return store.renew_context(folder, partial(plan.renewed, session), session.get("taskId"))
+
+
+def _session(store: Store, folder: SessionFolder) -> dict[str, Any]:
+    """What is known of a session without opening it; one that lies under a task is a session of that task."""
+    try:
+        known = store.document(folder) or layout.read_object(folder.document("session"))
+    except FileNotFoundError:
+        known = {}
+    return {"taskId": folder.task_id, **{key: value for key, value in known.items() if value is not None}}
+
+
+def _elsewhere(feature: FeatureFolder, checkout: Checkout, parts: FeatureParts) -> frozenset[Path]:
+    tree = feature.tree
+    found = checkout.sources | parts.sources
+    return frozenset(each for each in found if each.parent != tree.worktree and not each.is_relative_to(tree.path))

@@ -1,0 +1,84 @@
+"""What the sessions of a feature share: its name and goal, its task graph, its spec, its attachments."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dagentd.adapters import clock
+from dagentd.errors import CorruptFile, DagentdError
+from dagentd.jobs import texts
+from dagentd.jobs.attachments import attachments
+from dagentd.jobs.texts import Text
+from dagentd.model.feature import Dag, Feature
+from dagentd.model.jsontext import Undecodable
+from dagentd.model.project import FeatureFolder
+from dagentd.store import layout
+
+_PATIENCE = 0.1  # seconds for a file that another program is just writing
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class FeatureParts:
+    name: object
+    goal: str
+    dag: Dag | None
+    spec: str
+    attachments: list[dict[str, Any]]
+    notes: tuple[str, ...]
+    sources: frozenset[Path]
+
+
+def read(feature: FeatureFolder, room: int) -> FeatureParts:
+    """Each file that cannot be read costs its own part and leaves a note. `room` is for the texts of attachments, in
+    bytes."""
+    notes: list[str] = []
+    document = _parsed(feature, "feature.json", Feature.parse, notes) or Feature()
+    dag = _parsed(feature, "dag.json", Dag.parse, notes)
+    spec = _spec(feature)
+    attached = attachments(feature, document.attachments, room)
+    return FeatureParts(
+        name=document.name,
+        goal=document.description.strip() if isinstance(document.description, str) else "",
+        dag=dag,
+        spec=spec.text,
+        attachments=attached.entries,
+        notes=(*notes, *spec.notes, *attached.notes),
+        sources=spec.sources | frozenset(attached.sources),
+    )
+
+
+def _parsed(feature: FeatureFolder, name: str, parse: Callable[[Any], T], notes: list[str]) -> T | None:
+    try:
+        return parse(_settled(feature.path / name))
+    except FileNotFoundError:
+        return None
+    except (DagentdError, Undecodable) as error:
+        told = error.message if isinstance(error, DagentdError) else str(error)
+        notes.append(f"{texts.name(feature.path / name, feature.tree.worktree)}: {told}.")
+        return None
+
+
+def _settled(path: Path) -> dict[str, Any]:
+    """Half a file makes no sense yet: it is read again before it counts as damaged."""
+    end = clock.monotonic() + _PATIENCE
+    while True:
+        try:
+            return layout.read_object(path)
+        except CorruptFile:
+            if clock.monotonic() > end:
+                raise
+            time.sleep(_PATIENCE / 5)
+
+
+def _spec(feature: FeatureFolder) -> Text:
+    found = texts.plain(feature.path / "spec.md", feature.tree.worktree)
+    if found.text:
+        return found
+    other = texts.plain(feature.path / "feature-spec.md", feature.tree.worktree)
+    return Text(other.text, found.notes + other.notes, found.sources | other.sources)

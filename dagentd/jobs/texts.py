@@ -1,0 +1,59 @@
+"""Text files of a worktree that become part of a context: whose they are decides whether they are read."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from dagentd.adapters import files
+from dagentd.errors import CorruptFile, DagentdError, NotAllowed
+from dagentd.model import oneline
+
+LIMIT = 4 << 20  # bytes; Claude Code skips larger ones too
+
+
+@dataclass(frozen=True)
+class Text:
+    text: str = ""
+    notes: tuple[str, ...] = ()  # what is missing and why
+    sources: frozenset[Path] = frozenset()  # the files it is made of, and those that would be if they were there
+
+
+def plain(path: Path, worktree: Path) -> Text:
+    """A file as it is; an empty text if there is none, or with a note if it cannot be used."""
+    try:
+        return Text(read(path, worktree).strip("\n"), sources=frozenset((path,)))
+    except FileNotFoundError:
+        return Text(sources=frozenset((path,)))
+    except DagentdError as error:
+        return Text(notes=(f"{name(path, worktree)}: {error.message}.",), sources=frozenset((path,)))
+
+
+def read(path: Path, worktree: Path, limit: int = LIMIT) -> str:
+    """FileNotFoundError if there is none; a DagentdError says why one that is there is left out."""
+    return decoded(path, files.read(within(path, worktree), limit))
+
+
+def within(path: Path, worktree: Path) -> Path:
+    """Where a path leads, if that is in the worktree: CLAUDE.md may be a link to AGENTS.md, and not to ~/.ssh. Git's
+    own folder has passwords in its config."""
+    root, real = Path(os.path.realpath(worktree)), Path(os.path.realpath(path))
+    if not real.is_relative_to(root):
+        raise NotAllowed("leads out of its worktree", path=path, hint="Put the file itself there.")
+    if ".git" in real.relative_to(root).parts:
+        raise NotAllowed("is in git's own folder", path=path, hint="Put a copy elsewhere.")
+    return real
+
+
+def decoded(path: Path, data: bytes) -> str:
+    """Bytes that are no UTF-8 are shown as such: most of a text in an old encoding can still be read."""
+    if b"\0" in data:
+        raise CorruptFile("is no text: it has NUL bytes", path=path, hint="Save it as UTF-8.")
+    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+
+
+def name(path: Path, worktree: Path) -> str:
+    """How a note calls it: from the root of the worktree."""
+    shown = os.path.relpath(path, worktree) if path.is_relative_to(worktree) else str(path)
+    return oneline.cut(oneline.visible(shown), 200)

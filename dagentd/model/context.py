@@ -1,0 +1,68 @@
+"""The context document: which of its fields are ours, when it has changed, and how large each part is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dagentd.model.feature import Dag
+from dagentd.model.rendering import entries
+
+# In the order in which they are written. All other fields are somebody else's and stay as they are.
+FIELDS = (
+    "projectRoot", "worktree", "featureId", "featureName", "featureGoal", "taskId", "taskTitle", "taskState",
+    "dagSummary", "dependencies", "dependents", "projectStructure", "claudeMd", "agentsMd", "projectMd", "spec",
+    "attachments", "recentCommits", "gitBranch", "gitCommit", "notes",
+)  # fmt: skip
+_DERIVED = ("updatedAt", "tokens")  # they change with the others and never alone
+_COUNTED = tuple(name for name in FIELDS if name != "notes")  # which no agent is shown
+_LISTED = 200  # tasks before or after another
+_TITLE = 300  # characters
+
+Fields = Mapping[str, Any]
+
+
+def of_task(task: object, state: object, dag: Dag | None) -> dict[str, Any]:
+    """What a session of a task has beside those of the feature."""
+    if not isinstance(task, str):
+        return {}
+    graph = dag or Dag()
+    node = graph.node(task)
+    return {
+        "taskId": task,
+        "taskTitle": one_line(node.title if node else None),
+        "taskState": one_line(state),
+        "dependencies": graph.dependencies(task)[:_LISTED],
+        "dependents": graph.dependents(task)[:_LISTED],
+    }
+
+
+def one_line(value: object) -> str | None:
+    """A title of somebody else's; None for what is none."""
+    text = " ".join(value.split()) if isinstance(value, str) else ""
+    return (text if len(text) <= _TITLE else f"{text[: _TITLE - 1]}…") or None
+
+
+def is_current(before: Fields, ours: Fields) -> bool:
+    """Whether a document says what we would write, leaving aside when and how large."""
+    return all(name in before and before[name] == ours[name] if name in ours else name not in before for name in FIELDS)
+
+
+def renewed(before: Fields, ours: Fields, at: str, count: Callable[[str], int]) -> dict[str, Any]:
+    """The document with our fields as they are now, and those of others as they were."""
+    others = {name: value for name, value in before.items() if name not in FIELDS and name not in _DERIVED}
+    ordered = {name: ours[name] for name in FIELDS if name in ours}
+    return {**ordered, "updatedAt": at, "tokens": sizes(ours, count), **others}
+
+
+def sizes(ours: Fields, count: Callable[[str], int]) -> dict[str, int]:
+    """The tokens of each part that has any, and of all of them."""
+    texts = {name: _text(ours.get(name)) for name in _COUNTED}
+    found = {name: count(text) for name, text in texts.items() if text}
+    return {**found, "total": sum(found.values())}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return "\n".join(text for item in value for text in (item.get("name"), item.get("content")) if text)
+    return value if isinstance(value, str) else "\n".join(entries(value))

@@ -1,0 +1,78 @@
+"""Sessions whose worktree is gone: which kept journals are nobody's, and how one gets a place again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, get_args
+
+from dagentd.adapters import disk, files
+from dagentd.errors import Conflict
+from dagentd.model import ids
+from dagentd.model.project import FeatureFolder, GoneFolder, SessionFolder, Tree
+from dagentd.store import layout, links
+from dagentd.store.kept import Kept
+
+_CHUNK = 1 << 20
+
+
+def folders(kept: Kept, live: Iterable[SessionFolder]) -> list[GoneFolder]:
+    """An entry is gone when nothing else is linked to it and no live journal of that id begins with what it holds:
+    where links cannot be, the kept file is a second one, and a copied project has both as one file each."""
+    journals: dict[str, list[Path]] = {}
+    for folder in live:
+        journals.setdefault(folder.id, []).append(folder.journal)
+    found = ((name, path) for name, entries in kept.all().items() for path in entries)
+    return [_folder(name, path) for name, path in found if _is_gone(path, journals.get(name, []))]
+
+
+def _folder(session_id: str, entry: Path) -> GoneFolder:
+    nowhere = entry.parent
+    feature = FeatureFolder("", nowhere, Tree(nowhere, nowhere), "nested")
+    return GoneFolder(session_id, nowhere / session_id, "folder", feature, kept=entry)
+
+
+def _is_gone(entry: Path, journals: list[Path]) -> bool:
+    try:
+        return entry.lstat().st_nlink == 1 and not any(_begins_with(journal, entry) for journal in journals)
+    except FileNotFoundError:
+        return False
+
+
+def _begins_with(journal: Path, entry: Path) -> bool:
+    try:
+        with journal.open("rb") as live, entry.open("rb") as held:
+            while chunk := held.read(_CHUNK):
+                if live.read(len(chunk)) != chunk:
+                    return False
+    except OSError:  # it is not there, or cannot be read: nothing is known to be a copy of it
+        return False
+    return True
+
+
+def known_fields(session: dict[str, Any]) -> dict[str, str]:
+    """Of what a journal says about its session, what it can be linked by; it may be another program's words."""
+    found = {key: value for key in ("featureId", "taskId") if ids.is_safe(value := session.get(key))}
+    choices = {"agentType": get_args(ids.AgentType), "taskState": get_args(ids.TaskState)}
+    return found | {key: session[key] for key, known in choices.items() if session.get(key) in known}
+
+
+def put_back(gone: GoneFolder, feature: FeatureFolder) -> SessionFolder:
+    """Give the journal a name in a feature again: the same file, or where links cannot be, one that holds the same
+    and that it goes on to be the second of."""
+    if any(each.id == gone.id for each in layout.sessions(feature)):
+        told = f"session {gone.id} is there in feature {feature.id}, and goes on with another journal"
+        raise Conflict(told, path=feature.path, hint="Restore it into another feature: --into FEATURE")
+    folder = layout.new_session(feature, gone.id)
+    with disk.explained(folder.path):
+        links.make_session_folder(folder)
+        try:
+            disk.link(gone.kept, folder.journal)
+        except (FileExistsError, FileNotFoundError):
+            raise
+        except OSError:  # another file system
+            files.publish(folder.journal, [files.read(gone.kept, files.CHAT_LIMIT)], expect=None, sync=True)
+        disk.sync_folder(folder.path)
+    return folder
+
+

@@ -1,0 +1,494 @@
+"""Contexts of real worktrees: what they say, when they are written, and when not."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dagentd.adapters import clock, repository, tokens
+from dagentd.adapters.git import project_at
+from dagentd.errors import NotAllowed
+from dagentd.jobs import due
+from dagentd.jobs.context import rebuild, rebuild_one
+from dagentd.model import sections
+from dagentd.model.documents import Context
+from dagentd.settings import Settings
+from dagentd.store.index import Index
+from dagentd.store.store import Store
+from tests.conftest import FEATURE, SampleProject, git
+from tests.jobs.contexts import DAG, NODES, Contexts, Steps, read, write_json
+
+PM, T2 = f"pm-feature-{FEATURE}", f"dev-task-{FEATURE}-t2-in_dev"
+
+
+@pytest.fixture
+def contexts(project: SampleProject) -> Iterator[Contexts]:
+    made = Contexts(project.root)
+    yield made
+    made.store.close()
+
+
+def limited(tokens: int) -> Settings:
+    settings = Settings()
+    return replace(settings, context=replace(settings.context, max_claude_md_tokens=tokens))
+
+
+def furnish(project: SampleProject) -> None:
+    """A feature with everything in it, in a worktree with two commits."""
+    (project.worktree / "src").mkdir()
+    (project.worktree / "src" / "main.py").write_text("print()\n")
+    (project.worktree / "CLAUDE.md").write_text("# Rules\n\n@docs/style.md\n")
+    (project.worktree / "docs").mkdir()
+    (project.worktree / "docs" / "style.md").write_text("Short lines.\n")
+    (project.worktree / "PROJECT.md").write_text("A shop.\n")
+    git(project.worktree, "add", "src", "CLAUDE.md", "docs", "PROJECT.md")
+    git(project.worktree, "commit", "-q", "-m", "Add the code")
+    (project.worktree / "new.txt").write_text("")
+    fill(project.dagent)
+
+
+def fill(folder: Path) -> None:
+    feature = json.loads((folder / "feature.json").read_text())
+    write_json(folder / "feature.json", {**feature, "description": "Sign in with GitHub"})
+    write_json(folder / "dag.json", DAG)
+    (folder / "spec.md").write_text("# Spec\n")
+    (folder / "attachments").mkdir()
+    (folder / "attachments" / "note.txt").write_text("Use GitHub.\n")
+    (folder / "attachments" / "shot.png").write_bytes(b"\x89PNG\0")
+
+
+def golden(project: SampleProject) -> dict[str, object]:
+    commits = git(project.worktree, "log", "--format=%H").split()
+    return {
+        "projectRoot": str(project.root),
+        "worktree": str(project.worktree),
+        "featureId": FEATURE,
+        "featureName": "Login",
+        "featureGoal": "Sign in with GitHub",
+        "dagSummary": "3 tasks: 1 complete, 1 in progress, 1 pending",
+        "projectStructure": "CLAUDE.md\nPROJECT.md\nREADME.md\ndocs/\n  style.md\nnew.txt\nsrc/\n  main.py",
+        "claudeMd": "# Rules\n\n@docs/style.md\n\nContents of docs/style.md:\n\nShort lines.",
+        "projectMd": "A shop.",
+        "spec": "# Spec",
+        "attachments": [
+            {"name": "note.txt", "size": 12, "content": "Use GitHub.\n"},
+            {"name": "shot.png", "size": 5},
+        ],
+        "recentCommits": [f"{commits[0][:7]} - Add the code", f"{commits[1][:7]} - Start"],
+        "gitBranch": f"feature/{FEATURE}",
+        "gitCommit": commits[0],
+    }
+
+
+def without_sizes(document: dict[str, object]) -> dict[str, object]:
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", str(document["updatedAt"]))
+    sizes = document["tokens"]
+    assert isinstance(sizes, dict)
+    assert sizes["total"] == sum(size for name, size in sizes.items() if name != "total") > 50
+    counted = {name for name in document if name not in ("tokens", "updatedAt", "notes")}
+    assert sizes.keys() - {"total"} == {name for name in counted if document[name]}
+    return {name: value for name, value in document.items() if name not in ("tokens", "updatedAt")}
+
+
+# --- what they say ---------------------------------------------------------------------------------------------------
+
+
+def test_the_context_of_a_feature(project: SampleProject, contexts: Contexts) -> None:
+    furnish(project)
+    document = contexts.document(FEATURE)
+    assert without_sizes(document) == golden(project)
+    assert list(document)[:3] == ["projectRoot", "worktree", "featureId"]
+
+
+def test_the_context_of_a_task(project: SampleProject, contexts: Contexts) -> None:
+    furnish(project)
+    path = contexts.session(FEATURE, "t2")
+    unknown = contexts.session(FEATURE, "t9", "qa", "in_qa")
+    assert len(contexts.written(FEATURE)) == 2
+    task = {
+        "taskId": "t2",
+        "taskTitle": "OAuth flow",
+        "taskState": "in_dev",
+        "dependencies": ["t1", "t0"],
+        "dependents": ["t3"],
+    }
+    assert without_sizes(read(path)) == {**golden(project), **task}
+    other = {"taskId": "t9", "taskState": "in_qa", "dependencies": [], "dependents": []}
+    assert without_sizes(read(unknown)) == {**golden(project), **other}
+
+
+def test_the_context_of_a_nested_feature_in_the_project_itself(repo: Path) -> None:
+    folder = repo / ".dagent" / "features" / "cart"
+    write_json(folder / "feature.json", {"id": "cart", "name": "Cart"})
+    fill(folder)
+    contexts = Contexts(repo)
+    path = contexts.session("cart", "t2")
+    contexts.rebuild("cart")
+    assert path == folder / "sessions" / "dev-task-cart-t2-in_dev" / "context.json"
+    document = read(path)
+    assert (document["projectRoot"], document["worktree"]) == (str(repo), str(repo))
+    assert (document["featureId"], document["featureName"], document["taskTitle"]) == ("cart", "Cart", "OAuth flow")
+    assert (document["gitBranch"], document["projectStructure"]) == ("main", "README.md")
+    contexts.store.close()
+
+
+def test_a_session_under_a_task_is_one_of_that_task(project: SampleProject, contexts: Contexts) -> None:
+    furnish(project)
+    sessions = project.dagent / "nodes" / "t2" / "sessions"
+    write_json(sessions / "session_8f14.json", {"id": "8f14", "type": "task", "agentType": "dev"})
+    assert contexts.written(FEATURE) == ["8f14"]
+    document = read(sessions / "context_8f14.json")
+    assert (document["taskId"], document["dependents"]) == ("t2", ["t3"])
+
+
+def test_a_request_shows_it(project: SampleProject, contexts: Contexts) -> None:
+    furnish(project)
+    shown = sections.context(Context.parse(contexts.document(FEATURE)))
+    for text in (str(project.worktree), "Short lines.", "Sign in with GitHub", "# Spec", "Use GitHub.", "Add the code"):
+        assert text in shown
+
+
+@pytest.mark.parametrize(
+    ("head", "branch", "commits"),
+    [("detached", None, 1), ("unborn", "empty", 0)],
+)
+def test_a_head_without_branch_or_commit(
+    project: SampleProject, contexts: Contexts, head: str, branch: str | None, commits: int
+) -> None:
+    if head == "detached":
+        git(project.worktree, "checkout", "-q", "--detach")
+    else:
+        git(project.worktree, "checkout", "-q", "--orphan", "empty")
+    document = contexts.document(FEATURE)
+    assert document["gitBranch"] == branch
+    assert len(document["recentCommits"]) == commits
+    assert (document["gitCommit"] is None) == (head == "unborn")
+
+
+def test_a_folder_that_is_no_checkout_has_the_rest(repo: Path) -> None:
+    folder = repo / ".dagent-worktrees" / "plain"
+    write_json(folder / ".dagent" / "feature.json", {"name": "Plain"})
+    (folder / "CLAUDE.md").write_text("Rules\n")
+    contexts = Contexts(repo)
+    document = contexts.document("plain")
+    assert not {"gitBranch", "gitCommit", "recentCommits", "projectStructure"} & document.keys()
+    assert (document["claudeMd"], document["featureName"]) == ("Rules", "Plain")
+    assert "not the worktree of a git repository" in document["notes"][0]
+    contexts.store.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "lost", "note"),
+    [
+        ("feature.json", "[1]", {"featureName", "featureGoal"}, "must hold an object"),
+        ("feature.json", '{"name": ["x"], "description": {}, "attachments": 7}', {"featureName", "featureGoal"}, ""),
+        ("dag.json", '{"nodes": [', {"dagSummary"}, "is not valid JSON"),
+        ("dag.json", '{"nodes": 7}', {"dagSummary"}, "has a wrong 'nodes'"),
+        ("dag.json", '{"nodes": [{"id": [], "status": {}, "dependencies": [[], null]}]}', set(), ""),
+        ("spec.md", "a\0b", {"spec"}, "NUL"),
+    ],
+)
+def test_a_bad_file_costs_its_own_part(
+    project: SampleProject, contexts: Contexts, name: str, content: str, lost: set[str], note: str
+) -> None:
+    furnish(project)
+    path = contexts.session(FEATURE)
+    (project.dagent / name).write_text(content)
+    contexts.rebuild(FEATURE)
+    document = read(path)
+    assert golden(project).keys() - document.keys() == lost
+    assert document.get("notes", []) == [] if not note else [note in each for each in document["notes"]] == [True]
+    assert all(f".dagent/{name}: " in each for each in document.get("notes", []))
+
+
+def test_a_graph_of_ten_thousand_tasks(project: SampleProject, contexts: Contexts) -> None:
+    nodes = [{"id": f"t{n}", "title": "x" * 500, "dependencies": [f"t{n - 1}", "t0"]} for n in range(10_000)]
+    write_json(project.dagent / "dag.json", {"nodes": nodes})
+    path = contexts.session(FEATURE, "t0")
+    contexts.rebuild(FEATURE)
+    document = read(path)
+    assert document["dagSummary"].startswith("10000 tasks: ")
+    assert (len(document["taskTitle"]), len(document["dependents"])) == (300, 200)
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_too_long_is_cut_with_a_note(project: SampleProject) -> None:
+    furnish(project)
+    (project.worktree / "CLAUDE.md").write_text("".join(f"Rule {number}: do this.\n" for number in range(2000)))
+    (project.dagent / "spec.md").write_text("Everything. " * 5000)
+    (project.dagent / "attachments" / "note.txt").write_text("note\n" * 1000)
+    contexts = Contexts(project.root, limited(500))
+    document = contexts.document(FEATURE)
+    assert document["tokens"]["claudeMd"] <= 500
+    assert document["tokens"]["spec"] <= 250
+    assert document["claudeMd"].startswith("Rule 0: do this.\nRule 1: ")
+    assert re.search(r"\n\[dagentd left out \d+ of 2000 lines \(\d+ of \d+ characters\)\]$", document["claudeMd"])
+    assert document["attachments"][0] == {"name": "note.txt", "size": 5000}
+    assert [note.split(":")[0] for note in document["notes"]] == ["claudeMd", "spec"]
+    assert contexts.written(FEATURE, fresh=True) == []
+    contexts.settings = limited(20_000)
+    assert contexts.written(FEATURE) == [PM]
+    contexts.store.close()
+
+
+def test_nothing_is_counted_unless_it_is_written(
+    project: SampleProject, contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vocabulary is 49 MB: a daemon that finds everything as it was does without."""
+    (project.worktree / "CLAUDE.md").write_text("Some rule of this project.\n" * 1000)
+    contexts.document(FEATURE)
+    again = Contexts.__new__(Contexts)
+    again.__dict__ |= {**contexts.__dict__, "shared": type(contexts.shared)()}
+    monkeypatch.setattr(tokens, "count", lambda text: pytest.fail("counted"))
+    assert again.written(FEATURE) == []
+
+
+# --- when they are written -------------------------------------------------------------------------------------------
+
+
+def test_an_outside_change_writes_each_context_once_and_then_nothing(
+    project: SampleProject, contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    furnish(project)
+    paths = {contexts.session(FEATURE), contexts.session(FEATURE, "t2"), contexts.session(FEATURE, "t3")}
+    contexts.rebuild(FEATURE)
+    contexts.store.close()
+    contexts = Contexts(project.root)
+    steps = Steps(monkeypatch)
+    assert contexts.written(FEATURE) == []
+    changes: list[Callable[[], object]] = [
+        lambda: (project.worktree / "CLAUDE.md").write_text("Other"),
+        lambda: (project.worktree / "docs" / "style.md").write_text("Other"),
+        lambda: (project.worktree / "PROJECT.md").unlink(),
+        lambda: (project.worktree / "another.txt").write_text(""),
+        lambda: git(project.worktree, "commit", "-q", "--allow-empty", "-m", "Next"),
+        lambda: git(project.worktree, "checkout", "-q", "-b", "renamed"),
+        lambda: (project.dagent / "spec.md").write_text("Other"),
+        lambda: write_json(project.dagent / "feature.json", {"id": FEATURE, "name": "Other"}),
+        lambda: write_json(project.dagent / "dag.json", {"nodes": []}),
+        lambda: (project.dagent / "attachments" / "shot.png").unlink(),
+    ]
+    (project.worktree / "CLAUDE.md").write_text("@docs/style.md")
+    contexts.rebuild(FEATURE)
+    for change in changes[1:] + changes[:1]:
+        change()
+        steps.taken()
+        contexts.events.clear()
+        assert len(contexts.written(FEATURE)) == 3
+        assert {path for what, path in steps.taken() if what == "rename"} == paths
+        assert sorted(event["session_id"] for event in contexts.events) == sorted([PM, T2, T2.replace("t2", "t3")])
+        for fresh in (False, True):
+            assert contexts.written(FEATURE, fresh=fresh) == []
+        assert steps.taken() == []
+    assert [event.get("task_id") for event in contexts.events] == ["t2", "t3", None]
+    contexts.store.close()
+
+
+def test_only_what_changed_is_written(project: SampleProject, contexts: Contexts) -> None:
+    """A task that gets another title concerns the sessions of that task alone."""
+    furnish(project)
+    contexts.session(FEATURE)
+    contexts.session(FEATURE, "t2")
+    contexts.session(FEATURE, "t3")
+    contexts.rebuild(FEATURE)
+    first, second, third = NODES
+    write_json(project.dagent / "dag.json", {**DAG, "nodes": [first, {**second, "title": "New"}, third]})
+    assert contexts.written(FEATURE) == [T2]
+
+
+def test_updated_at_changes_only_with_something_else(
+    project: SampleProject, contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = contexts.session(FEATURE)
+    contexts.rebuild(FEATURE)
+    before = read(path)
+    monkeypatch.setattr(clock, "stamp", lambda: "2031-01-01T00:00:00.000Z")
+    contexts.rebuild(FEATURE)
+    assert read(path) == before
+    (project.worktree / "CLAUDE.md").write_text("Rule\n")
+    contexts.rebuild(FEATURE)
+    assert read(path)["updatedAt"] == "2031-01-01T00:00:00.000Z"
+
+
+def test_a_commit_in_one_worktree_writes_nothing_in_another(
+    project: SampleProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = project.root / ".dagent-worktrees" / "other"
+    git(project.root, "worktree", "add", "-q", "-b", "other", str(other))
+    write_json(other / ".dagent" / "feature.json", {"name": "Other"})
+    contexts = Contexts(project.root)
+    mine, theirs = contexts.session(FEATURE), contexts.session("other")
+    contexts.rebuild(FEATURE)
+    contexts.rebuild("other")
+    git(project.worktree, "commit", "-q", "--allow-empty", "-m", "Mine")
+    steps = Steps(monkeypatch)
+    assert contexts.written("other", fresh=True) == []
+    assert steps.taken() == []
+    assert contexts.written(FEATURE) == [PM]
+    assert {path for what, path in steps.taken() if what == "rename"} == {mine}
+    assert theirs.exists()
+    contexts.store.close()
+
+
+def test_a_move_of_head_is_told_once_for_a_worktree(project: SampleProject) -> None:
+    write_json(project.dagent / "features" / "second" / "feature.json", {"name": "Second"})
+    contexts = Contexts(project.root)
+    for feature in (FEATURE, "second"):
+        contexts.document(feature)
+    assert contexts.moves == []
+    old = git(project.worktree, "rev-parse", "HEAD")
+    git(project.worktree, "checkout", "-q", "-b", "next")
+    git(project.worktree, "commit", "-q", "--allow-empty", "-m", "Next")
+    for feature in (FEATURE, "second", FEATURE):
+        contexts.rebuild(feature)
+    ((worktree, before, after),) = contexts.moves
+    assert worktree == project.worktree
+    assert (before.branch, before.commit) == (f"feature/{FEATURE}", old)
+    assert (after.branch, after.commit) == ("next", git(project.worktree, "rev-parse", "HEAD"))
+    contexts.store.close()
+
+
+def test_what_the_features_of_a_worktree_share_is_read_once(
+    project: SampleProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two", "three"):
+        write_json(project.dagent / "features" / name / "feature.json", {"name": name})
+    contexts = Contexts(project.root)
+    for name in ("one", "two", "three"):
+        contexts.session(name)
+    past = 1_700_000_000
+    for path in (project.worktree, project.root / ".git" / "info" / "exclude"):
+        os.utime(path, (past, past))  # what was written just now is not trusted to be told apart from what comes next
+    snapshots, real = [], repository.snapshot
+
+    def counted(worktree: Path, **limits: int) -> repository.Snapshot:
+        snapshots.append(worktree)
+        return real(worktree, **limits)
+
+    monkeypatch.setattr(repository, "snapshot", counted)
+    assert [contexts.written(name) for name in ("one", "two", "three")] == [
+        ["pm-feature-one"],
+        ["pm-feature-two"],
+        ["pm-feature-three"],
+    ]
+    assert snapshots == [project.worktree]
+    contexts.store.close()
+
+
+def test_sources_are_the_files_elsewhere_in_the_worktree(project: SampleProject, contexts: Contexts) -> None:
+    furnish(project)
+    (project.worktree / "CLAUDE.md").write_text("@docs/style.md @docs/missing.md @README.md @/etc/hosts\n")
+    (project.worktree / "shared").mkdir()
+    (project.worktree / "shared" / "logo.png").write_bytes(b"\0")
+    write_json(project.dagent / "feature.json", {"id": FEATURE, "attachments": ["shared/logo.png"]})
+    docs = project.worktree / "docs"
+    assert contexts.rebuild(FEATURE).sources == {
+        docs / "style.md", docs / "missing.md", project.worktree / "shared" / "logo.png",
+    }  # fmt: skip
+    (project.worktree / "CLAUDE.md").unlink()
+    assert project.worktree / ".claude" / "CLAUDE.md" in contexts.rebuild(FEATURE).sources
+
+
+# --- beside other writers --------------------------------------------------------------------------------------------
+
+
+def test_fields_of_others_stay_and_ours_are_put_right(project: SampleProject, contexts: Contexts) -> None:
+    furnish(project)
+    path = contexts.session(FEATURE)
+    theirs = {"sessionId": "x", "project": {"structure": []}, "featureName": "Old", "taskId": "none", "tokens": 7}
+    write_json(path, theirs)
+    contexts.rebuild(FEATURE)
+    document = read(path)
+    assert (document.pop("sessionId"), document.pop("project")) == ("x", {"structure": []})
+    assert without_sizes(document) == golden(project)
+
+
+@pytest.mark.parametrize("content", [b'{"mine": 1, "cut', b"[]", b"\xff\xfe", b"", b"\0\0\0"])
+def test_a_damaged_context_is_made_anew_and_its_bytes_are_kept(
+    project: SampleProject, contexts: Contexts, content: bytes
+) -> None:
+    path = contexts.session(FEATURE)
+    path.write_bytes(content)
+    assert contexts.written(FEATURE) == [PM]
+    assert read(path)["featureName"] == "Login"
+    kept = [each.read_bytes() for each in path.parent.glob("*.corrupt.*")]
+    assert kept == ([content] if content.strip(b"\0") else [])
+    path.write_bytes(content)
+    contexts.rebuild(FEATURE)
+    assert len(list(path.parent.glob("*.corrupt.*"))) == len(kept)
+
+
+def test_one_that_cannot_be_written_stops_no_other(project: SampleProject, contexts: Contexts) -> None:
+    path = contexts.session(FEATURE, "t2")
+    contexts.session(FEATURE)
+    path.mkdir()
+    rebuilt = contexts.rebuild(FEATURE)
+    assert [folder.id for folder in rebuilt.written] == [PM]
+    ((folder, error),) = rebuilt.errors
+    assert (folder.id, error.path) == (T2, str(path))
+    with pytest.raises(NotAllowed):
+        rebuild_one(contexts.store, folder, contexts.settings, contexts.shared)
+
+
+def test_nothing_is_written_without_the_lock(project: SampleProject, contexts: Contexts) -> None:
+    path = contexts.session(FEATURE)
+    reader = Store(project_at(project.root), Index(None), read_only=True)
+    assert rebuild(reader, contexts.feature(FEATURE), contexts.settings, contexts.shared).written == ()
+    assert not path.exists()
+    with pytest.raises(NotAllowed, match="read-only"):
+        rebuild_one(reader, reader.find(PM), contexts.settings, contexts.shared)
+    reader.close()
+
+
+def test_nothing_is_written_for_a_session_of_a_newer_version(project: SampleProject, contexts: Contexts) -> None:
+    path = contexts.session(FEATURE)
+    journal = path.parent / f"history_{PM}.jsonl"
+    contexts.store.close()
+    with journal.open("a") as file:
+        file.write('{"t": "folded", "at": "2031-01-01T00:00:00.000Z"}\n')
+    contexts = Contexts(project.root)
+    contexts.store.reconcile()
+    assert contexts.written(FEATURE) == []
+    assert not path.exists()
+    contexts.store.close()
+
+
+def test_a_worktree_that_is_removed_does_not_come_back(project: SampleProject, contexts: Contexts) -> None:
+    path = contexts.session(FEATURE)
+    feature = contexts.feature(FEATURE)
+    contexts.rebuild(FEATURE)
+    (project.worktree / ".git").unlink()
+    path.unlink()
+    assert rebuild(contexts.store, feature, contexts.settings, contexts.shared).written == ()
+    assert not path.exists()
+    shutil.rmtree(project.worktree)
+    assert rebuild(contexts.store, feature, contexts.settings, contexts.shared).written == ()
+    assert not project.worktree.exists()
+
+
+def test_the_folder_of_a_session_is_not_made(project: SampleProject, contexts: Contexts) -> None:
+    contexts.session(FEATURE)
+    folder = contexts.store.find(PM)
+    shutil.rmtree(folder.path)
+    assert contexts.rebuild(FEATURE).written == ()
+    assert not contexts.store.renew_context(folder, lambda _: {"a": 1}, None)
+    assert not folder.path.exists()
+
+
+def test_everything_due_is_done_at_once(project: SampleProject) -> None:
+    contexts = Contexts(project.root)
+    path = contexts.session(FEATURE)
+    report = due.in_project(contexts.store, contexts.settings)
+    assert [line.done for line in report.lines] == ["context written"]
+    assert read(path)["featureName"] == "Login"
+    assert [line.done for line in due.in_project(contexts.store, contexts.settings).lines] == [""]
+    contexts.store.close()

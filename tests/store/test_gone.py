@@ -1,0 +1,186 @@
+"""Sessions whose worktree is gone: listed, read, and restored by the very file that was kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dagentd.adapters import git
+from dagentd.errors import Conflict, NotAllowed, NotFound
+from dagentd.store.index import Index
+from dagentd.store.store import Store
+from tests.conftest import SampleProject
+from tests.conftest import git as run_git
+from tests.store.served import Served
+
+OTHER = "feat-pay"
+
+
+@pytest.fixture
+def lost(served: Served) -> Served:
+    """Served no longer: its worktree was removed."""
+    served.add("a", "b")
+    served.session.clear()
+    served.add("c")
+    run_git(served.project.root, "worktree", "remove", "--force", str(served.worktree))
+    return served
+
+
+@pytest.fixture
+def other(project: SampleProject) -> Path:
+    """A second worktree, of another feature."""
+    worktree = project.root / ".dagent-worktrees" / OTHER
+    run_git(project.root, "worktree", "add", "-q", "-b", f"feature/{OTHER}", str(worktree))
+    (worktree / ".dagent").mkdir()
+    (worktree / ".dagent" / "feature.json").write_text(json.dumps({"id": OTHER, "name": "Pay"}))
+    return worktree / ".dagent"
+
+
+@pytest.fixture
+def reader(project: SampleProject) -> Iterator[Store]:
+    """One who may not write, as `dagentd show` is."""
+    index = Index(None)
+    store = Store(git.project_at(project.root), index, read_only=True)
+    yield store
+    store.close()
+    index.close()
+
+
+def test_nothing_is_gone_while_its_worktree_is_there(served: Served) -> None:
+    served.add("a")
+    assert served.store.gone() == []
+
+
+def test_it_is_listed_when_its_worktree_is_gone(lost: Served) -> None:
+    (gone,) = lost.store.gone()
+    assert (gone.id, gone.journal) == (lost.session.id, lost.kept[0])
+    assert lost.store.gone("another") == [] and lost.store.folders() == []
+
+
+@pytest.mark.parametrize("by", ["daemon", "reader"])
+def test_it_can_be_read(lost: Served, reader: Store, by: str) -> None:
+    store = lost.store if by == "daemon" else reader
+    with store.using(lost.session.id) as session:
+        assert [raw["id"] for raw in session.chat()] == ["c"]
+        assert [raw["id"] for raw in session.history()[0]] == ["a", "b", "c"]
+        document = session.document()
+    assert document["gone"] is True and document["worktree"] is None and document["featureId"] == lost.feature
+    assert lost.kept[0].stat().st_nlink == 1 and not lost.worktree.exists()
+
+
+def test_it_can_only_be_read(lost: Served) -> None:
+    before = lost.kept[0].read_bytes()
+    with lost.store.using(lost.session.id) as session:
+        with pytest.raises(NotFound, match="gone with its worktree") as caught:
+            session.add([{"role": "user", "content": "x"}])
+        assert caught.value.hint == f"dagentd restore {session.id}"
+        for act in (session.clear, session.archive, lambda: session.replace("context", {})):
+            with pytest.raises(NotFound):
+                act()
+    assert lost.kept[0].read_bytes() == before and os.listdir(lost.kept[0].parent) == [lost.kept[0].name]
+
+
+def test_a_copy_that_a_live_journal_begins_with_is_not_gone(served: Served) -> None:
+    """As when a whole project was copied: its entries are files of their own."""
+    served.add("a")
+    old = served.kept[0].with_name(f"{served.session.id}.7.jsonl")
+    shutil.copy(served.kept[0], old)
+    served.add("b")
+    assert served.store.gone() == []
+    old.write_bytes(old.read_bytes()[:-2] + b" }\n")
+    assert [each.journal for each in served.store.gone()] == [old]
+
+
+# --- restoring ----------------------------------------------------------------------------------------------------
+
+
+def test_it_is_restored_by_the_same_file(lost: Served, other: Path) -> None:
+    inode = lost.kept[0].stat().st_ino
+    session = lost.store.restore(lost.session.id, OTHER)
+    assert session.folder.journal.parent == other / "sessions"
+    assert session.folder.journal.stat().st_ino == inode and lost.kept[0].stat().st_nlink == 2
+    session.add([{"id": "d", "role": "user", "content": "x"}])
+    session.reconcile()
+    chat = json.loads(session.folder.document("chat").read_bytes())
+    assert [raw["id"] for raw in chat["messages"]] == ["c", "d"]
+    assert json.loads(session.folder.document("agent-description").read_bytes())["agentType"] == "pm"
+    assert json.loads((other / "feature.json").read_bytes()) == {"id": OTHER, "name": "Pay", "sessionId": session.id}
+    assert session.document()["featureId"] == OTHER and session.fields["restored"]["worktree"] == OTHER
+    assert lost.store.gone() == [] and len(lost.kept) == 1
+    assert lost.records("session", path=lost.kept[0])[-1]["set"]["featureId"] == OTHER
+
+
+def test_it_goes_to_its_own_feature_where_that_is_there_again(lost: Served, project: SampleProject) -> None:
+    run_git(project.root, "worktree", "add", "-q", str(lost.worktree), f"feature/{project.feature}")
+    (lost.worktree / ".dagent").mkdir()
+    (lost.worktree / ".dagent" / "feature.json").write_text(json.dumps({"id": project.feature}))
+    session = lost.store.restore(lost.session.id)
+    assert [raw["id"] for raw in session.history()[0]] == ["a", "b", "c"]
+    assert session.folder.feature.tree.worktree == lost.worktree
+    lost.again()
+    assert lost.known() == ["c"] and not lost.problems()
+
+
+def test_without_a_place_it_says_what_to_type(lost: Served) -> None:
+    with pytest.raises(NotFound, match="feat-login is not there") as caught:
+        lost.store.restore(lost.session.id)
+    assert caught.value.hint == f"dagentd restore {lost.session.id} --into FEATURE"
+    assert len(lost.store.gone()) == 1
+
+
+def test_one_that_lives_is_not_replaced(lost: Served, project: SampleProject) -> None:
+    run_git(project.root, "worktree", "add", "-q", str(lost.worktree), f"feature/{project.feature}")
+    (lost.worktree / ".dagent").mkdir()
+    (lost.worktree / ".dagent" / "feature.json").write_text(json.dumps({"id": project.feature}))
+    new = lost.store.get_or_create("feature", "pm", project.feature)
+    new.add([{"id": "new", "role": "user", "content": "x"}])
+    before = new.folder.journal.read_bytes()
+    with pytest.raises(Conflict, match="goes on with another journal"):
+        lost.store.restore(new.id)
+    assert new.folder.journal.read_bytes() == before and len(lost.store.gone(new.id)) == 1
+
+
+def test_nothing_is_restored_that_is_not_gone(served: Served, reader: Store) -> None:
+    with pytest.raises(NotFound, match="no session"):
+        served.store.restore(served.session.id)
+    with pytest.raises(NotAllowed, match="read-only"):
+        reader.restore(served.session.id)
+
+
+def test_a_task_session_is_linked_in_its_task(served: Served, other: Path) -> None:
+    task = served.store.get_or_create("task", "dev", served.feature, "task-1", "in_dev")
+    task.add([{"id": "t", "role": "user", "content": "x"}])
+    run_git(served.project.root, "worktree", "remove", "--force", str(served.worktree))
+    served.store.restore(task.id, OTHER)
+    linked = json.loads((other / "nodes" / "task-1" / "task.json").read_bytes())
+    assert linked["states"]["in_dev"]["sessionIds"] == [task.id] and linked["currentState"] == "in_dev"
+
+
+def test_what_a_crash_tore_is_cut_when_it_is_restored(lost: Served, other: Path) -> None:
+    with lost.kept[0].open("ab") as file:
+        file.write(b'{"t": "mess')
+    session = lost.store.restore(lost.session.id, OTHER)
+    session.add([{"id": "d", "role": "user", "content": "x"}])
+    assert [raw["id"] for raw in session.history()[0]] == ["a", "b", "c", "d"]
+    assert "torn" in {problem.id for problem in session.problems}
+
+
+def test_restored_and_removed_again_it_has_all(lost: Served, other: Path) -> None:
+    session = lost.store.restore(lost.session.id, OTHER)
+    session.add([{"id": "d", "role": "user", "content": "x"}])
+    run_git(lost.project.root, "worktree", "remove", "--force", str(other.parent))
+    with lost.store.using(session.id) as found:
+        assert [raw["id"] for raw in found.history()[0]] == ["a", "b", "c", "d"] and found.folder.gone
+
+
+def test_fields_of_another_program_become_no_paths(lost: Served, other: Path) -> None:
+    record = {"t": "session", "at": "", "set": {"agentType": "../../x", "taskId": "../y", "taskState": {"z": 1}}}
+    with lost.kept[0].open("ab") as file:
+        file.write(json.dumps(record).encode() + b"\n")
+    session = lost.store.restore(lost.session.id, OTHER)
+    assert session.read("agent-description") is None and not (other / "nodes").exists()
