@@ -27,7 +27,7 @@ def chat(project: SampleProject) -> Path:
 def test_once_makes_a_journal_and_a_second_time_changes_nothing(project: SampleProject, chat: Path) -> None:
     first = dagentd_json("run", "--once", cwd=project.root)
     assert [(line["sessionId"], line["messages"], line["done"]) for line in first["sessions"]] == [
-        (SESSION, 1, "journal made")
+        (SESSION, 1, "journal made, context written")
     ]
     before = {path: (path.stat().st_ino, path.read_bytes()) for path in chat.parent.iterdir()}
     second = dagentd_json("run", "--once", cwd=project.root)
