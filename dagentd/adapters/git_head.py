@@ -16,7 +16,7 @@ _OF_ONE_WORKTREE = (b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/")
 _LINKS = 5  # git follows as many refs that point to refs
 _REF_LIMIT = 1 << 20
 _PACKED_LIMIT = 1 << 28  # three million refs
-_PATIENCE = 0.1  # seconds; git puts HEAD in place by a rename, other programs may truncate it and write
+_PATIENCE = 0.1  # seconds for a HEAD that is being made
 _NO_BRANCH = b"refs/heads/.invalid"  # what HEAD says where the refs are in a reftable
 
 
@@ -45,10 +45,12 @@ def rebasing(worktree: Path) -> bool:
 
 
 def _settled(file: Path) -> bytes:
+    """`git worktree add` first writes a HEAD of zeros, and other programs may truncate it and write; git itself puts
+    it in place by a rename."""
     end = time.monotonic() + _PATIENCE
-    while not (content := files.read(file, _REF_LIMIT).strip()):
+    while not (content := files.read(file, _REF_LIMIT).strip()).strip(b"0"):
         if time.monotonic() > end:
-            raise CorruptFile("is empty", path=file, hint="Try `git symbolic-ref HEAD refs/heads/main`.")
+            raise CorruptFile("names no commit yet", path=file, hint="Try `git symbolic-ref HEAD refs/heads/main`.")
         time.sleep(0.005)
     return content
 

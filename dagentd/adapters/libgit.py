@@ -29,11 +29,11 @@ def opened(worktree: Path) -> Iterator[LibgitReader]:
 
 @contextlib.contextmanager
 def _refusals() -> Iterator[None]:
-    """All errors of libgit2 are a GitError; pygit2 itself has KeyError for an absent object, ValueError for text that
-    cannot be UTF-8."""
+    """All errors of libgit2 are a GitError, but OSError for a file that vanished; pygit2 itself has KeyError for an
+    absent object and ValueError for text that cannot be UTF-8."""
     try:
         yield
-    except (pygit2.GitError, KeyError, ValueError) as error:
+    except (pygit2.GitError, OSError, KeyError, ValueError) as error:
         raise Unreadable(str(error)) from error
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import disk, files
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, NotAllowed
 from dagentd.jobs import texts
 from dagentd.model.project import FeatureFolder
 
@@ -29,7 +30,7 @@ def attachments(feature: FeatureFolder, listed: object, room: int) -> Attachment
     found, worktree = Attachments(), feature.tree.worktree
     paths = list(dict.fromkeys([*_listed(feature, listed), *_in_folder(feature)]))
     for path in paths[:_MOST]:
-        shown = texts.name(path, feature.path / "attachments")
+        shown = _name(path, feature)
         found.sources.add(path)
         try:
             entry = _entry(path, worktree, shown, room)
@@ -46,9 +47,16 @@ def attachments(feature: FeatureFolder, listed: object, room: int) -> Attachment
 def _entry(path: Path, worktree: Path, shown: str, room: int) -> dict[str, Any]:
     real = texts.within(path, worktree)
     with disk.explained(path):
-        size = os.stat(real).st_size
-        text = _text(files.read(real)) if 0 < size <= room else None
-    return {"name": shown, "size": size, **({"content": text} if text else {})}
+        status = os.stat(real)
+        if not stat.S_ISREG(status.st_mode):
+            raise NotAllowed("is not a regular file", path=path, hint="Attach files, not folders.")
+        text = _text(files.read(real)) if 0 < status.st_size <= room else None
+    return {"name": shown, "size": status.st_size, **({"content": text} if text else {})}
+
+
+def _name(path: Path, feature: FeatureFolder) -> str:
+    folder = feature.path / "attachments"
+    return texts.name(path, folder if path.is_relative_to(folder) else feature.tree.worktree)
 
 
 def _text(data: bytes) -> str | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-# Made once: json.dumps makes an encoder for each call, which costs as much as encoding a short message.
-_one_line = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+# Made once: json.dumps, and JSONEncoder.encode too, make one for each call, which costs more than encoding a short
+# message does. These are their arguments, but for the record of what it is inside of: nothing we write is in itself.
+_encoder: Callable[[Any, int], Iterable[str]] = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
+    None, json.JSONEncoder().default, json.encoder.encode_basestring, None, ": ", ", ", False, False, False
+)
 
 
 class Undecodable(ValueError):
@@ -22,9 +25,9 @@ def encode(value: Any) -> bytes:
     """One line, non-ASCII as itself. A lone surrogate becomes its JSON escape: that is what
     `backslashreplace` writes, and UTF-8 cannot hold one."""
     try:
-        text = _one_line(value)
+        text = "".join(_encoder(value, 0))
     except ValueError:
-        text = _one_line(_finite(value))
+        text = "".join(_encoder(_finite(value), 0))
     return text.encode("utf-8", "backslashreplace")
 
 

@@ -65,8 +65,8 @@ _decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
 
 def _decode(text: str) -> Any:
     """As JSONDecoder.decode, which looks for white space on both sides by regular expressions."""
-    try:
+    if text.startswith(("{", "[")):
         value, end = _decoder.raw_decode(text)
-    except json.JSONDecodeError:
-        return _decoder.decode(text)
-    return value if end == len(text) else _decoder.decode(text)
+        if end == len(text):
+            return value
+    return _decoder.decode(text)

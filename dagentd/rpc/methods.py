@@ -28,6 +28,8 @@ class Method:
 
     def parse(self, given: Any) -> Params:
         """Parameters by name, checked before the call."""
+        if self.params is params.Nothing and given == {}:
+            return _NOTHING
         if given is not None and not isinstance(given, dict):
             raise InvalidInput("parameters are given by name", hint="Send an object as `params`.")
         try:
@@ -43,6 +45,8 @@ def _in_words(error: ValidationError) -> str:
         parts.append(f"{where}: {each['msg'].lower()}")
     return "; ".join(parts)
 
+
+_NOTHING = params.Nothing()
 
 METHODS = {
     method.name: method

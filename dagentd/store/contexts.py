@@ -11,7 +11,7 @@ from typing import Any
 
 from dagentd.adapters import clock, disk, files
 from dagentd.adapters.temps import Temps
-from dagentd.errors import Conflict
+from dagentd.errors import Conflict, NotFound
 from dagentd.model import jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.store.projection import PATIENCE
@@ -23,8 +23,8 @@ Renew = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 def renew_context(path: Path, renew: Renew, settle: float, temps: Temps) -> bool:
-    """Replace the document by what `renew` makes of it; False if that is None, or if the document vanishes
-    meanwhile: whoever removes a session must not find it made again. Its folder is never made."""
+    """Replace the document by what `renew` makes of it; False if that is None, or if the document or its folder
+    vanishes meanwhile: whoever removes a session must not find it made again."""
     for _ in range(_TRIES):
         before, expect = _found(path, settle)
         after = renew(before)
@@ -33,8 +33,10 @@ def renew_context(path: Path, renew: Renew, settle: float, temps: Temps) -> bool
         try:
             _publish(path, after, expect, temps)
             return True
+        except NotFound:
+            return False
         except files.Changed:
-            if not os.path.lexists(path.parent if expect is None else path):
+            if expect is not None and not os.path.lexists(path):
                 return False
     raise Conflict("another program keeps writing this file", path=path, hint="Try again when it has ended.")
 

@@ -169,11 +169,12 @@ def test_a_head_that_is_damaged(repo: Path, content: bytes) -> None:
     assert note.endswith("repo/.git/HEAD: names neither a commit nor a branch. Try `git status` there.")
 
 
-def test_a_head_that_is_being_written(repo: Path) -> None:
+@pytest.mark.parametrize("first", [b"", b"0" * 40 + b"\n"], ids=["truncated", "by git worktree add"])
+def test_a_head_that_is_being_written(repo: Path, first: bytes) -> None:
     expected = repository.head(repo)
     file = repo / ".git" / "HEAD"
     content = file.read_bytes()
-    file.write_bytes(b"")
+    file.write_bytes(first)
     writer = threading.Timer(0.02, file.write_bytes, [content])
     writer.start()
     assert repository.head(repo) == expected
@@ -182,7 +183,7 @@ def test_a_head_that_is_being_written(repo: Path) -> None:
 
 def test_a_head_that_stays_empty(repo: Path) -> None:
     (repo / ".git" / "HEAD").write_bytes(b"")
-    with pytest.raises(CorruptFile, match="HEAD: is empty"):
+    with pytest.raises(CorruptFile, match="HEAD: names no commit yet"):
         repository.head(repo)
 
 

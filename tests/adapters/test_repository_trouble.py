@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -173,3 +174,20 @@ def test_no_git_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert look(root).notes == ()
     assert look(other).notes[0] == "There are no commits yet."
     assert "Install git" in look(other).notes[1]
+
+
+def test_worktrees_that_vanish_while_they_are_read(project: SampleProject) -> None:
+    """At every moment of it there is a snapshot: whole, or with a note. `head` gives an answer or says why not."""
+    churn = "for n in 1 2 3 4 5 6 7 8 9 10; do git worktree remove --force $0; git worktree add -q $0 $1; done"
+    branch = f"feature/{project.feature}"
+    expected = look(project.worktree)
+    with subprocess.Popen(
+        ["sh", "-e", "-c", churn, str(project.worktree), branch], cwd=project.root, stderr=subprocess.DEVNULL
+    ) as running:
+        while running.poll() is None:
+            found = look(project.worktree)
+            assert found.notes or found.head == expected.head
+            with contextlib.suppress(DagentdError):
+                assert repository.head(project.worktree) in (expected.head, Head(branch, None))
+    assert running.returncode == 0
+    assert look(project.worktree) == expected

@@ -492,3 +492,12 @@ def test_everything_due_is_done_at_once(project: SampleProject) -> None:
     assert read(path)["featureName"] == "Login"
     assert [line.done for line in due.in_project(contexts.store, contexts.settings).lines] == [""]
     contexts.store.close()
+
+
+def test_a_change_in_the_same_tick_of_the_clock_is_seen(project: SampleProject, contexts: Contexts) -> None:
+    """Of the same length, in the same file: its time of change may well be the same."""
+    path = contexts.session(FEATURE)
+    for rule in "ABCDEFGHIJKLMNOPQRST":
+        (project.worktree / "CLAUDE.md").write_text(rule)
+        contexts.rebuild(FEATURE)
+        assert read(path)["claudeMd"] == rule
