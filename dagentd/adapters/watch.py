@@ -55,7 +55,7 @@ class Watch:
             if self._closed:
                 return
             if wanted != before:
-                self._followed = Followed(wanted)
+                self._followed = Followed(wanted, self._followed)
                 self._hearing.wanted = wanted
             self._coverage.drop(before - wanted)
             self._cover((wanted - before) | self._coverage.absent.keys())

@@ -54,6 +54,14 @@ def dies(listener: Listener, folder: Path) -> None:
     until(lambda: not old.is_alive(), "its end")
 
 
+def dies_while_reading(listener: Listener, folder: Path) -> None:
+    """After the next event, and still marked as reading."""
+    old = reader(listener)
+    old._check_inotify_fd = {}.popitem
+    (folder / "last").write_text("x")
+    until(lambda: not old.is_alive(), "its end")
+
+
 def goes_deaf(listener: Listener, folder: Path) -> None:
     reader(listener).handle_event = lambda event: None
     (folder / "unheard").write_text("x")
@@ -86,14 +94,15 @@ def test_it_is_replaced(
     assert (status.native, status.absent, status.problems) == (3, 0, ())
 
 
-def test_a_replaced_one_leaves_no_descriptor_behind(listener: Listener, folders: list[Path]) -> None:
-    dies(listener, folders[0])
-    listener.until(lambda: listener.lost, "that something was lost")
+@pytest.mark.parametrize("breaks", [dies, dies_while_reading])
+def test_a_replaced_one_leaves_no_descriptor_behind(
+    listener: Listener, folders: list[Path], breaks: Callable[[Listener, Path], None]
+) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(5):
-        listener.forget()
-        dies(listener, folders[0])
+        breaks(listener, folders[0])
         listener.until(lambda: listener.lost, "that something was lost")
+        listener.forget()
     assert len(os.listdir("/proc/self/fd")) == before
 
 
