@@ -13,7 +13,8 @@ class Followed:
     def __init__(self, folders: Iterable[Path] = (), before: Followed | None = None) -> None:
         self.all = frozenset(folders)
         self._above = _above(self.all)
-        self._turn = () if before is None else tuple(folder for folder in before._turn if folder in self.all)
+        waiting: tuple[Path, ...] = () if before is None else before._turn
+        self._turn: tuple[Path, ...] = tuple(folder for folder in waiting if folder in self.all)
 
     def concerned(self, changed: Set[Path]) -> Set[Path]:
         """Those among what changed, and those below it: a folder is not told when one above it is moved."""
