@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from dagentd import __version__
+from tests.conftest import git
 
 SOURCE = Path(__file__).parent.parent
-INGREDIENTS = ("dagentd", "systemd", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
+INGREDIENTS = ("dagentd", "hooks", "systemd", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
 
 
 def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -63,6 +64,7 @@ def test_it_holds_the_program_and_the_vocabulary(wheel: Path) -> None:
     assert "dagentd/cli/__init__.py" in names
     assert "dagentd/vocabulary/cl100k_base.tiktoken" in names
     assert "dagentd/systemd/dagentd.service" in names
+    assert "dagentd/hooks/leave-word.sh" in names
     assert any(name.startswith("tiktoken_ext/") for name in names)
     assert not any(name.startswith("tests/") or "__pycache__" in name for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
@@ -85,6 +87,13 @@ def test_units_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     code = "from dagentd.adapters import shipped; print(shipped.text('systemd', 'dagentd.service'))"
     done = run(installed / "python", "-c", code, cwd=tmp_path)
     assert (done.stderr, "[Service]" in done.stdout) == ("", True)
+
+
+def test_hooks_come_from_the_wheel(installed: Path, repo: Path) -> None:
+    done = run(installed / "dagentd", "hooks", "install", cwd=repo)
+    assert (done.returncode, done.stderr) == (0, "")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "x")
+    assert [path.name for path in (repo / ".git" / "dagentd" / "spool").iterdir()] == ["post-commit"]
 
 
 def test_tokens_are_counted_from_the_wheel_without_the_network(installed: Path, tmp_path: Path) -> None:

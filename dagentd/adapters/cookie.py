@@ -22,32 +22,32 @@ class Cookie:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.problem: DagentdError | None = None  # why it proves nothing at the moment
-        self._touched: float | None = None
+        self._asked: float | None = None
 
-    def touch(self, inotify: Inotify) -> None:
+    def ask(self, inotify: Inotify) -> None:
         """Opened for writing and closed: inotify tells that like a write, and the disk has nothing to do."""
         try:
             self._listen(inotify)
-            if self._touched is None:
-                self._touched = time.monotonic()
+            if self._asked is None:
+                self._asked = time.monotonic()
                 os.close(self._opened())
             self.problem = None
         except OSError as error:
-            self._touched = None
+            self._asked = None
             message = f"whether watching still works cannot be checked: {error.strerror}"
             self.problem = DagentdError(message, path=self.path, hint="Make its folder writable, and restart.")
 
     def heard(self) -> None:
-        self._touched = None
+        self._asked = None
 
     def unheard(self) -> bool:
-        touched = self._touched
-        return touched is not None and time.monotonic() - touched > _DEAF
+        asked = self._asked
+        return asked is not None and time.monotonic() - asked > _DEAF
 
     def _listen(self, inotify: Inotify) -> None:
         """A touch in a folder that was exchanged meanwhile, or under another watcher, is not waited for."""
         if inotify.watch(self.path.parent):
-            self._touched = None
+            self._asked = None
 
     def _opened(self) -> int:
         try:

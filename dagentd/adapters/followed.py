@@ -10,10 +10,11 @@ from pathlib import Path
 class Followed:
     """A set of folders that does not change."""
 
-    def __init__(self, folders: Iterable[Path] = ()) -> None:
+    def __init__(self, folders: Iterable[Path] = (), before: Followed | None = None) -> None:
         self.all = frozenset(folders)
         self._above = _above(self.all)
-        self._turn: tuple[Path, ...] = ()
+        waiting: tuple[Path, ...] = () if before is None else before._turn
+        self._turn: tuple[Path, ...] = tuple(folder for folder in waiting if folder in self.all)
 
     def concerned(self, changed: Set[Path]) -> Set[Path]:
         """Those among what changed, and those below it: a folder is not told when one above it is moved."""
@@ -23,7 +24,7 @@ class Followed:
         return {folder for folder in self.all if _is_within(str(folder), places)}
 
     def next(self, count: int) -> tuple[Path, ...]:
-        """So many of them; asked again and again, each has its turn."""
+        """So many of them; asked again and again, each has its turn, even if others come and go all the time."""
         self._turn = self._turn or tuple(self.all)
         now, self._turn = self._turn[:count], self._turn[count:]
         return now

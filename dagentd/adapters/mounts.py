@@ -21,6 +21,7 @@ class Mounts:
 
     def __init__(self, table: bytes) -> None:
         self._kinds = _kinds(table)
+        self._remote = {kind for kind in set(self._kinds.values()) if _REMOTE.fullmatch(kind)}
 
     @classmethod
     def now(cls) -> Mounts:
@@ -32,14 +33,13 @@ class Mounts:
     def remote_kind(self, folder: Path) -> str | None:
         """The type of the file system a folder is on if it must be polled. The folder itself is not touched: where a
         server does not answer that would never return. So it must be a real path."""
+        if not self._remote:
+            return None
         place = str(folder)
-        while place not in self._kinds:
-            above = os.path.dirname(place)
-            if above == place:
-                return None
-            place = above
-        kind = self._kinds[place]
-        return kind if _REMOTE.fullmatch(kind) else None
+        while place and place not in self._kinds:
+            place = place.rpartition(os.sep)[0]
+        kind = self._kinds.get(place or os.sep, "")
+        return kind if kind in self._remote else None
 
 
 @functools.lru_cache(maxsize=1)

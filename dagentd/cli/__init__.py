@@ -34,6 +34,7 @@ COMMANDS = {
     "request": ("dagentd.cli.request:request", "Print the request an agent would be sent, with MESSAGE as the user's."),
     "hooks": ("dagentd.cli.hooks:hooks", "Let git tell dagentd about commits, checkouts, merges and rebases."),
     "context": ("dagentd.cli.context:context", "Show what a session knows of its project, and make it anew."),
+    "restore": ("dagentd.cli.restoring:restore", "Bring a session back whose worktree is gone."),
     "service": ("dagentd.cli.service:service", "Let systemd or launchd start dagentd and watch it."),
     "call": ("dagentd.cli.calling:call", "Call a method of the daemon and print its result."),
     "events": ("dagentd.cli.calling:events", "Print events as they come, one JSON object a line, until Ctrl-C."),

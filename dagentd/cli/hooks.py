@@ -23,7 +23,7 @@ from dagentd.store.spool import EVENTS, Spool
 
 _WAIT = 3.0  # seconds for the daemon to take what is in the spool
 _where = click.argument("where", metavar="[PATH]", default=".", type=click.Path(exists=True, path_type=Path))
-_TAKEN = {True: "takes what arrives", False: "has not taken what arrived", None: "does not run"}
+_TAKEN = {True: "takes what arrives", False: "has not taken what arrived: see `dagentd status`", None: "does not run"}
 
 
 @click.group()
@@ -137,11 +137,10 @@ def _raw(report: job.Report) -> dict[str, Any]:
 
 
 def _daemon_takes(project: Project) -> bool | None:
-    """Whether a running daemon takes a file out of the spool; None if none runs."""
+    """Whether a running daemon takes a file out of the spool; None if none runs. One that hangs is not asked."""
     spool = Spool(project)
     try:
-        with Client() as daemon:
-            daemon.call("daemon.ping")
+        Client().close()
         spool.ping()
     except Unreachable:
         return None

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dagentd.cli import output
+from dagentd.cli.gone import tell_gone
 from dagentd.cli.project import json_option, project_option, reading, worktree_option
 from dagentd.model import conversation
 
@@ -22,10 +23,12 @@ from dagentd.model import conversation
 def messages(session: str, limit: int, internal: bool, where: Path, worktree: str | None, as_json: bool) -> None:
     """Print the last messages in a session's chat."""
     with reading(where) as store:
-        found, total = store.session(session, worktree).messages(limit, internal)
+        held = store.session(session, worktree)
+        found, total = held.messages(limit, internal)
     if as_json:
         output.print_json({"messages": found, "total": total})
     else:
+        tell_gone(held)
         _print(found, "No messages in chat.")
 
 
@@ -39,10 +42,12 @@ def messages(session: str, limit: int, internal: bool, where: Path, worktree: st
 def history(session: str, limit: int, before: str | None, where: Path, worktree: str | None, as_json: bool) -> None:
     """Print every message a session ever had, also those that left chat."""
     with reading(where) as store:
-        found, more = store.session(session, worktree).history(before, limit)
+        held = store.session(session, worktree)
+        found, more = held.history(before, limit)
     if as_json:
         output.print_json({"messages": found, "more": more})
         return
+    tell_gone(held)
     if more:
         output.line(f"(earlier ones: dagentd history {session} --before {found[0]['id']})\n")
     _print(found, "No messages yet.")

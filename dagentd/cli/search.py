@@ -63,8 +63,12 @@ def _through_daemon(query: str, session: str | None, limit: int, root: Path) -> 
 
 def _print(found: Hits) -> None:
     columns = [Column("session", style="cyan"), Column("role"), Column("when"), Column("", wrap=True)]
-    rows = ((hit["sessionId"], hit["role"], _when(hit["timestamp"]), hit["snippet"]) for hit in found)
+    rows = ((_session(hit), hit["role"], _when(hit["timestamp"]), hit["snippet"]) for hit in found)
     output.table(columns, rows, empty="Nothing found.")
+
+
+def _session(hit: dict[str, Any]) -> str:
+    return f"{hit['sessionId']} (gone)" if hit.get("gone") else str(hit["sessionId"])
 
 
 def _when(timestamp: object) -> str:

@@ -8,26 +8,30 @@ from typing import Any
 import click
 
 from dagentd.cli import output
+from dagentd.cli.gone import print_list as print_gone
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option, reading, settings_of
 from dagentd.jobs import summary
+from dagentd.jobs.gone import sessions as gone_sessions
 
 
 @click.command()
 @click.argument("where", metavar="[PATH]", required=False, default=".", type=click.Path(exists=True, path_type=Path))
+@click.option("--gone", "lost", is_flag=True, help="Those whose worktree is gone; `dagentd restore` brings one back.")
 @json_option
-def sessions(where: Path, as_json: bool) -> int:
+def sessions(where: Path, lost: bool, as_json: bool) -> int:
     """List the sessions of a repository.
 
     PATH is any path in it; without one, the repository here.
     """
     with reading(where) as store:
-        found = summary.sessions(store, settings_of(store.project))
+        found = (gone_sessions if lost else summary.sessions)(store, settings_of(store.project))
         root = str(store.project.root)
     if as_json:
         output.print_json({"project": root, "sessions": found})
     else:
-        _print(found, root)
+        print_gone(found) if lost else _print(found, root)
+        _tell_errors(found)
     return 1 if any("error" in each for each in found) else 0
 
 
@@ -35,6 +39,9 @@ def _print(found: list[dict[str, Any]], root: str) -> None:
     columns = [Column("session", style="cyan"), Column("worktree"), Column("status"), Column("messages", right=True),
                Column("updated")]  # fmt: skip
     output.table(columns, map(_row, found), empty=f"No sessions in {root}: nothing under .dagent-worktrees/*/.dagent.")
+
+
+def _tell_errors(found: list[dict[str, Any]]) -> None:
     for each in found:
         if "error" in each:
             output.error(each["error"], each["hint"])

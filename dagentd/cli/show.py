@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dagentd.cli import output
+from dagentd.cli.gone import tell_gone
 from dagentd.cli.project import json_option, project_option, reading, worktree_option
 from dagentd.cli.serving import tell_problems
 from dagentd.store.session import Session
@@ -34,6 +35,7 @@ def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None
 
 
 def _print(session: Session) -> None:
+    tell_gone(session)
     document = session.document()
     messages, total = session.messages(3)
     shown = ("id", "status", "agentType", "featureId", "taskId", "taskState", "worktree", "createdAt")

@@ -15,6 +15,7 @@ from dagentd.errors import DagentdError
 from dagentd.jobs import instructions, texts
 from dagentd.model import oneline, structure
 from dagentd.settings import Settings
+from dagentd.settings.tables import Context
 
 _HELD = 512  # worktrees
 _TICK = 20_000_000  # ns: a file that was written later than this before we read it may change and look the same
@@ -42,7 +43,8 @@ class _Held:
     lock: threading.Lock = field(default_factory=threading.Lock)
     head: Head | None = None  # as last seen
     checkout: Checkout | None = None
-    made_from: object = None  # None: look again whatever it was made from
+    asked: tuple[Head | str, Context] | None = None  # for which HEAD and which settings it was read
+    marks: _Marks | None = None  # of the files it was read from; None: they may change and look the same
 
 
 class Checkouts:
@@ -82,14 +84,15 @@ class Checkouts:
             return held
 
     def _read(self, held: _Held, worktree: Path, settings: Settings, now: Head | str, fresh: bool) -> None:
-        known = None if fresh or held.made_from is None else held.checkout
-        if known is not None and held.made_from == (now, settings.context, _marks(worktree, known.sources)):
+        asked = (now, settings.context)
+        known = held.checkout if held.asked == asked and held.marks and not fresh else None
+        if known is not None and held.marks == _marks(worktree, known.sources):
             return
         begin = time.time_ns()
-        held.checkout = _checkout(worktree, settings, now)
+        held.asked, held.checkout = asked, _checkout(worktree, settings, now)
         seen = _marks(worktree, held.checkout.sources)
         settled = all(mark is None or mark[3] < begin - _TICK for _, _, mark in seen)
-        held.made_from = (now, settings.context, seen) if settled else None
+        held.marks = seen if settled else None
 
 
 def _head(worktree: Path) -> Head | str:

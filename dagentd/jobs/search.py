@@ -20,12 +20,14 @@ MOST = 1000  # hits
 _ALL = 1 << 60
 
 Hits = list[dict[str, Any]]
+Said = tuple[SessionFolder, Message]
 
 
 def by_index(stores: list[Store], text: str, session_id: str | None, limit: int) -> Hits:
-    """In the sessions that are on disk now, from their journals and the index beside dagentd's own."""
+    """In the sessions that are on disk now and in what was kept of others, from their journals and the index beside
+    dagentd's own."""
     query = Query(text)
-    sessions = {folder.journal: folder.id for store in stores for folder in _folders(store, session_id)}
+    sessions = {folder.journal: folder for store in stores for folder in _folders(store, session_id)}
     _check_found(sessions, session_id)
     index = stores[0].search_file if stores else None
     found = search.in_journals(index, query, sessions, min(limit, MOST))
@@ -38,7 +40,7 @@ def by_reading(store: Store, text: str, session_id: str | None, limit: int) -> t
     query, folders = Query(text), _folders(store, session_id)
     _check_found(folders, session_id)
     errors: list[DagentdError] = []
-    held: list[tuple[str, Message]] = []
+    held: list[Said] = []
     with contextlib.closing(Texts(None)) as texts:
         for folder in folders:
             try:
@@ -50,16 +52,16 @@ def by_reading(store: Store, text: str, session_id: str | None, limit: int) -> t
     return [_hit(held[row.start][0], message, query) for row, message in found], errors
 
 
-def _read(store: Store, folder: SessionFolder, texts: Texts, held: list[tuple[str, Message]]) -> None:
+def _read(store: Store, folder: SessionFolder, texts: Texts, held: list[Said]) -> None:
     with store.use(folder) as session:
         messages = session.history(limit=_ALL)[0]
     known, begin = texts.journal(folder.journal), len(held)
     texts.add(known, [search.text_of(raw, number, number, "") for number, raw in enumerate(messages, begin)])
-    held += [(folder.id, raw) for raw in messages]
+    held += [(folder, raw) for raw in messages]
 
 
 def _folders(store: Store, session_id: str | None) -> list[SessionFolder]:
-    return [folder for folder in store.folders() if session_id in (None, folder.id)]
+    return [folder for folder in store.everything() if session_id in (None, folder.id)]
 
 
 def _check_found(folders: Sized, session_id: str | None) -> None:
@@ -67,7 +69,8 @@ def _check_found(folders: Sized, session_id: str | None) -> None:
         raise NotFound(f"no session {session_id!a}", hint="dagentd sessions")
 
 
-def _hit(session_id: str, message: Message, query: Query) -> dict[str, Any]:
+def _hit(folder: SessionFolder, message: Message, query: Query) -> dict[str, Any]:
     said = snippet(conversation.text(message.get("content")), query)
     kept = {"role": message.get("role"), "timestamp": message.get("timestamp")}
-    return {"sessionId": session_id, "messageId": message["id"], **kept, "snippet": said}
+    gone = {"gone": True} if folder.gone else {}
+    return {"sessionId": folder.id, "messageId": message["id"], **kept, "snippet": said, **gone}

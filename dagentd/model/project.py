@@ -81,9 +81,10 @@ class SessionFolder:
     names: dict[str, str] = field(default_factory=dict)
 
     def conventional(self, document: str, suffix: str = ".json") -> Path:
-        if self.style == "folder":
-            return self.path / f"{document}{suffix}"
-        return self.path / f"{document}_{self.id}{suffix}"
+        return self.path / self.usual_name(document, suffix)
+
+    def usual_name(self, document: str, suffix: str = ".json") -> str:
+        return f"{document}{suffix}" if self.style == "folder" else f"{document}_{self.id}{suffix}"
 
     def document(self, name: str) -> Path:
         given = self.names.get(name)

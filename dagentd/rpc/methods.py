@@ -77,6 +77,7 @@ METHODS = {
         Method("session.buildRequest", params.BuildRequest, session_methods.build_request, slow=True),
         Method("session.previewRequest", params.BuildRequest, session_methods.preview_request, slow=True),
         Method("session.archive", params.OfSession, session_methods.archive),
+        Method("session.restore", params.Restore, session_methods.restore),
         Method("events.subscribe", params.Subscribe, daemon_methods.subscribe),
         Method("events.unsubscribe", params.Unsubscribe, daemon_methods.unsubscribe),
         Method("rpc.discover", params.Nothing, daemon_methods.discover),

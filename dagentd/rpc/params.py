@@ -59,6 +59,12 @@ class GetOrCreate(Params):
     worktree: str | None = None
 
 
+class Restore(OfSession):
+    """`worktree` chooses where several have the feature."""
+
+    feature_id: str | None = None
+
+
 class AddMessage(OfSession):
     role: Literal["user", "assistant", "system"]
     content: Any

@@ -76,14 +76,18 @@ def session_of(
     service: Service, session_id: str, project: str | None, worktree: str | None
 ) -> Iterator[tuple[Store, Session]]:
     """The session, kept open for as long as it is used."""
-    store = store_at(service, project) if project is not None else _only(service, session_id, worktree)
+    store = store_of(service, session_id, project, worktree)
     with store.using(session_id, worktree) as session:
         yield store, session
 
 
-def _only(service: Service, session_id: str, worktree: str | None) -> Store:
+def store_of(service: Service, session_id: str, project: str | None, worktree: str | None) -> Store:
+    """The project that is named, else the only one that has the session, or had it before its worktree was gone."""
+    if project is not None:
+        return store_at(service, project)
     stores = service.stores()
     found = stores if len(stores) == 1 else [each for each in stores if each.has(session_id, worktree)]
+    found = found or [each for each in stores if each.gone(session_id)]
     if len(found) == 1:
         return found[0]
     if not found:

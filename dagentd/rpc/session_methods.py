@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from dagentd.errors import InvalidInput, LimitReached
+from dagentd.jobs import gone, summary
 from dagentd.jobs import request as requests
 from dagentd.jobs import search as searching
-from dagentd.jobs import summary
 from dagentd.model.documents import AgentDescription, Context, Document
 from dagentd.model.jsontext import Undecodable
 from dagentd.rpc import params
-from dagentd.rpc.service import Caller, fitting, session_of, store_at
+from dagentd.rpc.service import Caller, fitting, session_of, store_at, store_of
 from dagentd.store.session import Session
 from dagentd.store.store import Store
 
@@ -27,12 +27,12 @@ def _with(caller: Caller, given: params.OfSession, act: Callable[[Store, Session
 
 
 def sessions(caller: Caller, given: params.Sessions) -> dict[str, Any]:
-    """Summaries of sessions, with their tokens and their share of the budget."""
+    """Summaries of sessions, with tokens and share of the budget; `gone` as `status` lists those without a worktree."""
     stores = caller.service.stores() if given.project is None else [store_at(caller.service, given.project)]
-    of = caller.service.settings_of
-    found = [each for store in stores for each in summary.sessions(store, of(store.project))]
+    of, listed = caller.service.settings_of, gone.sessions if given.status == "gone" else summary.sessions
+    found = [each for store in stores for each in listed(store, of(store.project))]
     if given.feature_id is not None:
-        found = [each for each in found if each["featureId"] == given.feature_id]
+        found = [each for each in found if each.get("featureId") == given.feature_id]
     if given.status is not None:
         found = [each for each in found if each.get("status") == given.status]
     return {"sessions": found}
@@ -166,6 +166,16 @@ def preview_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any
     """The same as buildRequest, with what each part costs."""
     of = caller.service.settings_of
     return _with(caller, given, lambda store, s: requests.preview(store, s, given.user_message, of(store.project)))
+
+
+def restore(caller: Caller, given: params.Restore) -> dict[str, Any]:
+    """Bring a session whose worktree is gone back, into its feature or into `featureId`; its messages come with it."""
+    store = store_of(caller.service, given.session_id, given.project, None)
+    session = store.restore(given.session_id, given.feature_id, given.worktree)
+    try:
+        return session.document()
+    finally:
+        session.leave()
 
 
 def archive(caller: Caller, given: params.OfSession) -> dict[str, Any]:

@@ -111,12 +111,12 @@ def _under_nodes(feature: FeatureFolder) -> Iterator[SessionFolder]:
 
 
 def _in(place: Path, feature: FeatureFolder, task: str | None) -> Iterator[SessionFolder]:
-    if not inside(place, feature.tree.worktree):
-        return
     try:
         with os.scandir(place) as found:
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError:  # not there, or `barred`
+        return
+    if not entries or not inside(place, feature.tree.worktree):
         return
     prefixed = (match for entry in entries if (match := _PREFIXED.fullmatch(entry.name)))
     for session_id in dict.fromkeys(match[2] for match in prefixed):
@@ -141,10 +141,10 @@ def with_names(folder: SessionFolder) -> SessionFolder:
     except (FileNotFoundError, DagentdError):
         return folder
     names: dict[str, str] = {}
-    taken = {folder.journal.name, *(folder.conventional(document).name for document in DOCUMENTS)}
+    taken = {folder.journal.name, *map(folder.usual_name, DOCUMENTS)}
     for document, key in zip(DOCUMENTS, ("session", "chat", "checkpoint", "context", "agentDescription"), strict=True):
         name = given.get(key) if isinstance(given, dict) and document != "session" else None
-        own = name == folder.conventional(document).name or name not in taken
+        own = name == folder.usual_name(document) or name not in taken
         if isinstance(name, str) and own and ids.is_safe(name) and os.path.isfile(folder.path / name):
             names[document] = name
             taken.add(name)

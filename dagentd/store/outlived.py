@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
@@ -40,13 +41,14 @@ def _is_gone(entry: Path, journals: list[Path]) -> bool:
 
 
 def _begins_with(journal: Path, entry: Path) -> bool:
+    """A journal that is missing beside its documents counts too: it is linked again from what was kept."""
     try:
         with journal.open("rb") as live, entry.open("rb") as held:
             while chunk := held.read(_CHUNK):
                 if live.read(len(chunk)) != chunk:
                     return False
-    except OSError:  # it is not there, or cannot be read: nothing is known to be a copy of it
-        return False
+    except OSError:
+        return not os.path.lexists(journal)
     return True
 
 

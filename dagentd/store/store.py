@@ -94,16 +94,22 @@ class Store:
             return kept[-1]
         raise NotFound(f"no session {session_id} in {self.project.root}", hint="dagentd sessions")
 
+    def everything(self) -> list[SessionFolder]:
+        """All sessions, and then what was kept of those that are gone."""
+        live = self.folders()
+        return [*live, *outlived.folders(self._kept, live)]
+
     def gone(self, session_id: str | None = None) -> list[GoneFolder]:
-        """What was kept of sessions whose worktree is gone, of each the oldest first."""
-        return [each for each in outlived.folders(self._kept, self.folders()) if session_id in (None, each.id)]
+        """What was kept of sessions whose worktree is gone, of each the oldest first. `session_id` may also name one
+        of several with its number, as in `pm-feature-login.1`."""
+        found = outlived.folders(self._kept, self.folders())
+        return [each for each in found if session_id in (None, each.id, each.journal.stem)]
 
     def has(self, session_id: str, worktree: str | None = None) -> bool:
         try:
-            self.find(session_id, worktree)
+            return not self.find(session_id, worktree).gone
         except NotFound:
             return False
-        return True
 
     # --- opening ------------------------------------------------------------------------------------------
 
@@ -116,7 +122,7 @@ class Store:
         """A session for as long as it is used. Where it was found is remembered while it is open, so that the next
         call need not look through all worktrees."""
         folder = self._found.get((session_id, worktree))
-        if folder is None or not self._is_open(folder):
+        if folder is None or not self._is_open(folder) or not os.path.lexists(folder.journal):
             folder = self.find(session_id, worktree)
             self._found[session_id, worktree] = folder
         with self.use(folder) as session:
@@ -224,11 +230,29 @@ class Store:
             with self.use(kept[-1]) as lost:
                 fields = outlived.known_fields(lost.fields)
             feature = self._feature_for(session_id, feature_id or fields.pop("featureId", None), worktree)
+            self._close_lost(kept[-1].id)
             session = self.open(outlived.put_back(kept[-1], feature))
             session.set(featureId=feature.id, restored={"at": clock.stamp(), "worktree": feature.tree.name})
             self._complete(session, fields)
         session.announce(action="created")
         return session
+
+    def _close_lost(self, session_id: str) -> None:
+        """Close what is still open of it from before its worktree was gone: it would write to the same file."""
+        for path, session in list(self._open.items()):
+            if session.id == session_id and not os.path.lexists(path):
+                session.close()
+                del self._open[path]
+
+    def discard(self, kept: GoneFolder) -> bool:
+        """Remove what was kept of a session, if it is still gone."""
+        self._check_writable()
+        with self._mutex, disk.explained(kept.journal):
+            if kept not in self.gone(kept.id):
+                return False
+            disk.remove(kept.journal)
+            disk.sync_folder(kept.journal.parent)
+        return True
 
     def _feature_for(self, session_id: str, feature_id: str | None, worktree: str | None) -> FeatureFolder:
         if feature_id is None or all(each.id != feature_id for each in self.features()):
@@ -247,6 +271,7 @@ class Store:
         return session
 
     def _create(self, feature: FeatureFolder, session_id: str, fields: dict[str, str]) -> Session:
+        self._close_lost(session_id)
         folder = layout.new_session(feature, session_id)
         first = opening.joined(opening.new_session(folder, fields, clock.stamp()))
         with disk.explained(folder.path):

@@ -23,6 +23,7 @@ class Listener:
         self.paths: set[Path] = set()
         self.folders: set[Path] = set()
         self.lost = False
+        self._followed: set[Path] = set()
 
     def until(self, condition: Callable[[], object], what: str) -> None:
         """The heart beats as in the daemon."""
@@ -42,8 +43,8 @@ class Listener:
     def follow(self, *folders: Path) -> None:
         """And take the batch that this leads to, so that what comes later is news."""
         self.watch.follow(folders)
-        there = {folder for folder in folders if folder.is_dir()} - self.folders
-        self.until(lambda: there <= self.folders, "the folders themselves")
+        new, self._followed = {*folders} - self._followed, {*folders}
+        self.until(lambda: {folder for folder in new if folder.is_dir()} <= self.folders, "the folders themselves")
         self.forget()
 
     def sees(self, *paths: Path) -> None:
@@ -51,8 +52,12 @@ class Listener:
 
     def sees_writing(self, folder: Path, name: str = MARK) -> None:
         """What was told before this write has been told when it is seen."""
-        (folder / name).write_text("x")
-        self.sees(folder / name)
+        self.sees_writing_in(folder, name=name)
+
+    def sees_writing_in(self, *folders: Path, name: str = MARK) -> None:
+        for folder in folders:
+            (folder / name).write_text("x")
+        self.sees(*(folder / name for folder in folders))
 
     def sees_folder(self, *folders: Path) -> None:
         self.until(lambda: set(folders) <= self.folders, f"the folders {folders}")

@@ -14,7 +14,7 @@ from dagentd.rpc.methods import METHODS
 from tests.conftest import FEATURE, SampleProject, git
 from tests.e2e.daemon import Daemon, lines, request, until
 
-PM = f"pm-feature-{FEATURE}"
+PM, LOST = f"pm-feature-{FEATURE}", "pm-feature-lost"
 NOT_FOUND, CONFLICT, CORRUPT, NOT_ALLOWED = -32001, -32002, -32005, -32006
 UNKNOWN, INVALID = -32601, -32602
 
@@ -71,6 +71,7 @@ def good(root: str) -> dict[str, dict[str, Any]]:
         "session.previewRequest": {**ours, "userMessage": "Go on"},
         "session.clearMessages": ours,
         "session.archive": ours,
+        "session.restore": {"sessionId": LOST, "featureId": FEATURE, "project": root, "worktree": FEATURE},
         "events.subscribe": {"types": ["session:updated"], "project": root, "sessionId": PM, "since": 0},
         "events.unsubscribe": {"subscription": "1"},
         "daemon.shutdown": {},
@@ -80,6 +81,8 @@ def good(root: str) -> dict[str, dict[str, Any]]:
 def test_every_method_succeeds_with_good_parameters(client: Client, project: SampleProject) -> None:
     table = good(str(project.root))
     assert table.keys() == METHODS.keys()
+    record = {"t": "session", "at": "2026-01-01T00:00:00.000Z", "set": {"id": LOST}}
+    (project.root / ".git" / "dagentd" / "kept" / f"{LOST}.1.jsonl").write_text(json.dumps(record) + "\n")
     results = {name: client.call(name, **params) for name, params in table.items()}
     keys = {name: sorted(result) for name, result in results.items() if isinstance(result, dict)}
     assert keys["daemon.ping"] == keys["daemon.shutdown"] == keys["events.unsubscribe"] == []
@@ -109,6 +112,7 @@ def test_every_method_succeeds_with_good_parameters(client: Client, project: Sam
         "needsCompaction",
     }  # fmt: skip
     assert results["session.archive"]["status"] == "archived"
+    assert (results["session.restore"]["id"], results["session.restore"]["featureId"]) == (LOST, FEATURE)
     assert keys["events.subscribe"] == ["continuous", "seq", "subscription"]
 
 

@@ -96,6 +96,25 @@ def test_a_copy_that_a_live_journal_begins_with_is_not_gone(served: Served) -> N
     assert [each.journal for each in served.store.gone()] == [old]
 
 
+def test_documents_without_their_journal_are_not_gone(served: Served) -> None:
+    served.add("a")
+    served.close()
+    served.journal.unlink()
+    served.open()
+    assert served.store.gone() == [] and os.path.samefile(served.kept[0], served.journal)
+
+
+def test_of_several_that_are_gone_each_can_be_named(lost: Served, project: SampleProject) -> None:
+    run_git(project.root, "worktree", "add", "-q", str(lost.worktree), f"feature/{project.feature}")
+    (lost.worktree / ".dagent").mkdir()
+    (lost.worktree / ".dagent" / "feature.json").write_text(json.dumps({"id": project.feature}))
+    lost.store.get_or_create("feature", "pm", project.feature).add([{"id": "new", "role": "user", "content": "x"}])
+    run_git(project.root, "worktree", "remove", "--force", str(lost.worktree))
+    for name, expected in ((lost.session.id, ["new"]), (f"{lost.session.id}.1", ["a", "b", "c"])):
+        with lost.store.using(name) as session:
+            assert [raw["id"] for raw in session.history()[0]] == expected and session.id == lost.session.id
+
+
 # --- restoring ----------------------------------------------------------------------------------------------------
 
 

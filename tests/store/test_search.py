@@ -286,6 +286,8 @@ def test_a_journal_that_was_replaced_is_indexed_again(served: Served, find: Find
     other = served.journal.with_name("other")
     other.write_bytes(data.replace(b"penguin", b"ostrich"))
     os.replace(other, served.journal)
+    assert find("penguin") == ["two"]  # in what was kept
+    served.kept[0].unlink()
     assert (find("penguin"), find("ostrich"), find("walrus")) == ([], ["two"], ["one"])
 
 
@@ -312,6 +314,9 @@ def test_sessions_that_vanished_are_not_found_and_their_words_are_dropped(
     files = [path for path in other.folder.path.iterdir() if other.id in path.name]
     served.close()
     for path in files:
+        path.unlink()
+    assert len(find("walrus", limit=100)) == 21  # it was kept
+    for path in served.project.kept_dir.glob(f"{other.id}.*"):
         path.unlink()
     assert find("walrus", limit=100) == ["stays"]
     with pytest.raises(NotFound):

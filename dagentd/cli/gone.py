@@ -1,0 +1,31 @@
+"""How a session whose worktree is gone is shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from dagentd.cli import output
+from dagentd.cli.output import Column
+from dagentd.store.session import Session
+
+
+def tell_gone(session: Session) -> None:
+    if session.folder.gone:
+        output.line(f"(gone with its worktree; `dagentd restore {session.id}` brings it back)\n")
+
+
+def print_list(found: list[dict[str, Any]]) -> None:
+    columns = [Column("session", style="cyan"), Column("feature"), Column("messages", right=True), Column("updated"),
+               Column("days left", right=True)]  # fmt: skip
+    seen = Counter(each["id"] for each in found)
+    names = [each["id"] if seen[each["id"]] == 1 else Path(each["kept"]).stem for each in found]
+    rows = [(name, *_row(each)) for name, each in zip(names, found, strict=True)]
+    output.table(columns, rows, empty="No session is gone.")
+
+
+def _row(each: dict[str, Any]) -> tuple[object, ...]:
+    messages = each["stats"]["totalMessages"] if "stats" in each else "unreadable"
+    return each.get("featureId"), messages, output.ago(each.get("updatedAt")), each["daysLeft"]
+

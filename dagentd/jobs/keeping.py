@@ -1,0 +1,72 @@
+"""How long sessions whose worktree is gone are kept: so many days on which the daemon ran, then they are removed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dagentd.adapters import clock, files
+from dagentd.errors import CorruptFile
+from dagentd.model import jsontext
+from dagentd.model.project import GoneFolder, Project
+from dagentd.store.layout import read_object
+from dagentd.store.store import Store
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Days:
+    """On how many days after the first each kept file was found gone, and the last of these days."""
+
+    last: str = ""
+    of: dict[str, int] = field(default_factory=dict)
+
+    def raw(self) -> dict[str, Any]:
+        return {"lastDay": self.last, "days": self.of}
+
+    @classmethod
+    def parse(cls, raw: dict[str, Any]) -> Days:
+        last, held = raw.get("lastDay"), raw.get("days")
+        counts = held.items() if isinstance(held, dict) else ()
+        return cls(last if isinstance(last, str) else "", {name: n for name, n in counts if isinstance(n, int)})
+
+
+def counted(known: Days, gone: Iterable[str], today: str) -> Days:
+    """The next state. A clock that goes back counts for nothing, so that it can shorten no life by more than a day."""
+    step = 1 if known.last and today > known.last else 0
+    return Days(today, {name: known.of[name] + step if name in known.of else 0 for name in sorted(gone)})
+
+
+def expired(days: Days, keep_days: int) -> list[str]:
+    return [name for name, count in days.of.items() if count >= keep_days]
+
+
+def remove_expired(store: Store, keep_days: int) -> list[str]:
+    """Count today, if that has not been done, and remove what was kept long enough; the ids of those sessions."""
+    known, gone = days_of(store.project), {each.journal.name: each for each in store.gone()}
+    days = counted(known, gone, clock.stamp()[:10])
+    if days != known and (gone or known.of):
+        files.put(_file(store.project), jsontext.pretty(days.raw()))
+    return [gone[name].id for name in expired(days, keep_days) if _remove(store, gone[name], keep_days)]
+
+
+def _remove(store: Store, gone: GoneFolder, keep_days: int) -> bool:
+    removed = store.discard(gone)
+    if removed:
+        _log.info("%s: removed: its worktree has been gone for %d days", gone.journal, keep_days)
+    return removed
+
+
+def days_of(project: Project) -> Days:
+    try:
+        return Days.parse(read_object(_file(project)))
+    except (FileNotFoundError, CorruptFile):  # counted anew: they are kept for longer
+        return Days()
+
+
+def _file(project: Project) -> Path:
+    return project.own_dir / "gone.json"

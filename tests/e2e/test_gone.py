@@ -1,0 +1,97 @@
+"""Sessions whose worktree is gone, as a user meets them: with a daemon that runs, and without one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dagentd.rpc.client import RpcError
+from tests.conftest import SampleProject, git
+from tests.e2e.daemon import Daemon, until
+from tests.e2e.dagentd import dagentd, dagentd_json
+
+PM = "pm-feature-feat-login"
+OTHER = "feat-pay"
+
+Lose = Callable[[], None]
+
+
+@pytest.fixture(params=["with a daemon", "without one"])
+def lose(request: pytest.FixtureRequest, daemon: Daemon, project: SampleProject) -> Lose:
+    """A session was talked in, and loses its worktree when this is called."""
+    running = daemon.run(project.root)
+    daemon.call("session.getOrCreate", project=str(project.root), type="feature", agentType="pm",
+                featureId=project.feature)  # fmt: skip
+    daemon.call("session.addMessage", sessionId=PM, role="user", content="Plan the zebra login")
+
+    def act() -> None:
+        git(project.root, "worktree", "remove", "--force", str(project.worktree))
+        if request.param == "without one":
+            running.terminate()
+            assert running.wait(30) == 0
+
+    return act
+
+
+def add_worktree(root: Path) -> Path:
+    worktree = root / ".dagent-worktrees" / OTHER
+    git(root, "worktree", "add", "-q", "-b", f"feature/{OTHER}", str(worktree))
+    (worktree / ".dagent").mkdir()
+    (worktree / ".dagent" / "feature.json").write_text(json.dumps({"id": OTHER}))
+    return worktree
+
+
+def ids(found: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(each["id"], each["status"]) for each in found["sessions"]]
+
+
+def test_it_is_listed_read_searched_and_restored(lose: Lose, project: SampleProject) -> None:
+    root = project.root
+    assert dagentd("sessions", "--gone", cwd=root) == "No session is gone.\n"
+    lose()
+    assert dagentd_json("sessions", cwd=root)["sessions"] == []
+    (gone,) = dagentd_json("sessions", "--gone", cwd=root)["sessions"]
+    assert (gone["id"], gone["status"], gone["featureId"], gone["worktree"]) == (PM, "gone", project.feature, None)
+    assert (gone["stats"]["totalMessages"], gone["daysLeft"]) == (1, 180)
+    assert dagentd("sessions", "--gone", cwd=root).splitlines()[1].split() == [
+        PM, project.feature, "1", "just", "now", "180",
+    ]  # fmt: skip
+    assert f"dagentd restore {PM}" in dagentd("show", PM, cwd=root)
+    assert "Plan the zebra login" in dagentd("messages", PM, cwd=root)
+    assert [one["content"] for one in dagentd_json("history", PM, cwd=root)["messages"]] == ["Plan the zebra login"]
+    (hit,) = dagentd_json("search", "zebra", cwd=root)["hits"]
+    assert (hit["sessionId"], hit["gone"]) == (PM, True)
+    worktree = add_worktree(root)
+    assert "--into FEATURE" in dagentd("restore", PM, cwd=root, status=1)
+    assert str(worktree) in dagentd("restore", PM, "--into", OTHER, cwd=root)
+    assert [each["worktree"] for each in dagentd_json("sessions", cwd=root)["sessions"]] == [str(worktree)]
+    assert dagentd("sessions", "--gone", cwd=root) == "No session is gone.\n"
+
+
+def test_a_running_daemon_serves_it_as_before(daemon: Daemon, project: SampleProject) -> None:
+    daemon.run(project.root)
+    where = {"project": str(project.root), "type": "feature", "agentType": "pm", "featureId": project.feature}
+    daemon.call("session.getOrCreate", **where)
+    daemon.call("session.addMessage", sessionId=PM, role="user", content="one", id="m1")
+    git(project.root, "worktree", "remove", "--force", str(project.worktree))
+    assert ids(daemon.call("session.list", status="gone")) == [(PM, "gone")]
+    assert daemon.call("session.list")["sessions"] == []
+    assert daemon.call("session.get", sessionId=PM)["gone"] is True
+    with pytest.raises(RpcError) as refused:
+        daemon.call("session.addMessage", sessionId=PM, role="user", content="two")
+    assert refused.value.code == -32001 and "dagentd" in refused.value.data["hint"]
+    worktree = add_worktree(project.root)
+    restored = daemon.call("session.restore", sessionId=PM, featureId=OTHER)
+    assert (restored["worktree"], restored["featureId"]) == (str(worktree), OTHER)
+    daemon.call("session.addMessage", sessionId=PM, role="user", content="two", id="m2")
+    history = daemon.call("session.getHistory", sessionId=PM)["messages"]
+    assert [one["id"] for one in history] == ["m1", "m2"]
+    chat = worktree / ".dagent" / "sessions" / f"chat_{PM}.json"
+    until(lambda: chat.exists() and len(json.loads(chat.read_bytes())["messages"]) == 2, "the chat on disk")
+    with pytest.raises(RpcError) as again:
+        daemon.call("session.restore", sessionId=PM, featureId=OTHER)
+    assert again.value.code == -32001
