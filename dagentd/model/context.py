@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dagentd.model.feature import Dag
-from dagentd.model.rendering import entries
 
 # In the order in which they are written. All other fields are somebody else's and stay as they are.
 FIELDS = (
@@ -57,12 +56,11 @@ def renewed(before: Fields, ours: Fields, at: str, count: Callable[[str], int]) 
 
 def sizes(ours: Fields, count: Callable[[str], int]) -> dict[str, int]:
     """The tokens of each part that has any, and of all of them."""
-    texts = {name: _text(ours.get(name)) for name in _COUNTED}
-    found = {name: count(text) for name, text in texts.items() if text}
+    found = {name: count(_text(ours[name])) for name in _COUNTED if ours.get(name)}
     return {**found, "total": sum(found.values())}
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
-        return "\n".join(text for item in value for text in (item.get("name"), item.get("content")) if text)
-    return value if isinstance(value, str) else "\n".join(entries(value))
+def _text(value: str | list[str | dict[str, Any]]) -> str:
+    if isinstance(value, str):
+        return value
+    return "\n".join(each if isinstance(each, str) else f"{each['name']}\n{each.get('content', '')}" for each in value)
