@@ -41,7 +41,7 @@ class Inotify:
     """Used by one thread at a time; what is heard reaches the sink in the reader's. OSError if there is none left."""
 
     def __init__(self, sink: Sink) -> None:
-        self.sink: Sink | None = sink
+        self._sink = sink
         self._watches: dict[Path, tuple[WatchDescriptor, CallbackId]] = {}
         self._ids = itertools.count()
         self._broken: str | None = None
@@ -81,7 +81,6 @@ class Inotify:
             self._reader.remove_callbacks([known])
 
     def stop(self) -> None:
-        self.sink = None
         with contextlib.suppress(OSError):  # a broken one cannot be closed either
             self._reader.stop()
         self._reader.join(_PATIENCE)
@@ -89,7 +88,7 @@ class Inotify:
     def _added(self, folder: Path) -> tuple[WatchDescriptor, CallbackId]:
         """Each time under a new id: watchdog warns, and with warnings as errors dies, if one is used twice."""
         number = CallbackId(next(self._ids))
-        descriptor = self._reader.add_callback(os.fsencode(folder), _MASK, _Ear(self, folder), number)
+        descriptor = self._reader.add_callback(os.fsencode(folder), _MASK, _Ear(self._sink, folder), number)
         if descriptor == _REFUSED:
             self._reader.remove_callbacks([(descriptor, number)])
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
@@ -99,26 +98,23 @@ class Inotify:
 class _Ear:
     """Hears one folder."""
 
-    __slots__ = ("_folder", "_inotify")
+    __slots__ = ("_folder", "_sink")
 
-    def __init__(self, inotify: Inotify, folder: Path) -> None:
-        self._inotify, self._folder = inotify, folder
+    def __init__(self, sink: Sink, folder: Path) -> None:
+        self._sink, self._folder = sink, folder
 
     def on_event(self, event: InotifyEvent) -> None:
-        if (sink := self._inotify.sink) is None:
-            return
+        """Without a name it is about the folder itself."""
         if event.name:
-            sink.name(self._folder, os.fsdecode(event.name))
+            self._sink.name(self._folder, os.fsdecode(event.name))
         else:
-            sink.suspect(self._folder)
+            self._sink.suspect(self._folder)
 
     def on_watch_deleted(self, _: WatchDescriptor) -> None:
-        if (sink := self._inotify.sink) is not None:
-            sink.suspect(self._folder)
+        self._sink.suspect(self._folder)
 
     def on_queue_overflow(self) -> None:
-        if (sink := self._inotify.sink) is not None:
-            sink.overflowed()
+        self._sink.overflowed()
 
 
 class _Reader(InotifyFD):

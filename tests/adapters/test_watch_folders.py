@@ -117,6 +117,15 @@ def test_moved_away_and_another_in_its_place(listener: Listener, tree: Path, par
     assert {sessions / "stale", dagent / "stale"} & listener.paths == set()
 
 
+def test_a_folder_says_itself_that_it_was_moved(listener: Listener, tree: Path) -> None:
+    """Without a check, and with nobody at its parent."""
+    listener.follow(tree / ".dagent", tree / ".dagent" / "sessions")
+    (tree / ".dagent").rename(tree / "away")
+    while not {tree / ".dagent", tree / ".dagent" / "sessions"} <= listener.folders:
+        assert listener.take(30)
+    assert listener.watch.status().absent == 2
+
+
 def test_moved_and_followed_where_it_is_now(listener: Listener, tree: Path) -> None:
     """The kernel has one watch for it, whatever it is called."""
     old, new = tree / ".dagent", tree / "new"
