@@ -38,6 +38,7 @@ def context(session: str, rebuild: bool, where: Path, worktree: str | None, as_j
     """
     with reading(where) as store:
         project, folder = store.project, store.find(session, worktree)
+        contexts.check_there(folder)
         found = None if rebuild else contexts.read(folder)
     if rebuild:
         found = _rebuilt(project, folder)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dagentd.errors import DagentdError, NotAllowed
+from dagentd.errors import DagentdError, NotAllowed, NotFound
 from dagentd.jobs import feature_parts
 from dagentd.jobs.checkouts import Checkout, Checkouts
 from dagentd.jobs.context_plan import Plan, attachment_room
@@ -47,11 +47,18 @@ def rebuild(
     return Rebuilt(tuple(written), _elsewhere(feature, checkout, parts), tuple(errors))
 
 
+def check_there(folder: SessionFolder) -> None:
+    if folder.gone:
+        told = f"the worktree of {folder.id} is gone, and its context with it"
+        raise NotFound(told, hint=f"dagentd restore {folder.id}")
+
+
 def rebuild_one(
     store: Store, folder: SessionFolder, settings: Settings, shared: Checkouts
 ) -> dict[str, Any] | None:
     """The context of one session as it is now, with everything read anew; those of its feature are written too. None
     if there is none, because the session or its worktree is being removed."""
+    check_there(folder)
     if store.read_only:
         raise NotAllowed("is served read-only", path=store.project.root, hint="dagentd status says why.")
     rebuilt = rebuild(store, folder.feature, settings, shared, fresh=True)

@@ -61,6 +61,14 @@ def test_unknown_sessions_and_damaged_contexts(project: SampleProject, session: 
     assert "Login" in dagentd("context", PM, "--rebuild", cwd=project.root)
 
 
+def test_a_session_whose_worktree_is_gone_has_none(project: SampleProject, session: Path) -> None:
+    git(project.root, "worktree", "remove", "--force", str(project.worktree))
+    for more in ([], ["--rebuild"]):
+        told = dagentd("context", PM, *more, cwd=project.root, status=1)
+        assert "is gone" in told and f"dagentd restore {PM}" in told
+    assert not project.worktree.exists()
+
+
 def test_through_a_daemon(daemon: Daemon, project: SampleProject, session: Path) -> None:
     daemon.run(project.root)
     (project.worktree / "CLAUDE.md").write_text("Newer\n")
