@@ -12,6 +12,7 @@ from dagentd.errors import Conflict, DagentdError, NotAllowed
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
 from dagentd.settings import Settings
+from dagentd.store import lock
 from dagentd.store.actions import Announce
 from dagentd.store.index import Index
 from dagentd.store.store import Store
@@ -45,7 +46,8 @@ class Projects:
         """Serve exactly these from now on. One that is new, or whose other writer ended, is looked at."""
         projects = {project.root: project for project in wanted}
         for store in self.stores():
-            if projects.get(store.project.root) != store.project or not _is_there(store.project):
+            wanted_here = projects.get(store.project.root) == store.project and _is_there(store.project)
+            if not wanted_here or (lock.is_claimed(store.project) and not store.read_only):
                 self._drop(store)
         for key in self._problems.keys() - {str(root) for root in projects}:
             del self._problems[key]
@@ -89,6 +91,8 @@ class Projects:
             leaving.join(_MOMENT)  # it holds the lock
         settle = self._settings_of(project).watch.settle_ms / 1000
         try:
+            if lock.is_claimed(project):
+                raise Conflict("a dagentd command works on it", path=project.root, hint="It is served again soon.")
             store = Store(project, self._index, settle=settle, announce=self._announce)
         except (Conflict, NotAllowed) as error:
             self._note(project, "read-only", error)

@@ -71,6 +71,21 @@ def attempt(path: Path) -> Lock | None:
         os.close(fd)  # the file lost its name between open and lock
 
 
+def is_held(path: Path) -> bool:
+    """Whether a process holds the lock just now; nothing is written."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in _BUSY
+    finally:
+        os.close(fd)
+    return False
+
+
 def holder(path: Path) -> str:
     """Who wrote itself into the lock file, in words."""
     return _described(_content(path))

@@ -35,6 +35,7 @@ COMMANDS = {
     "hooks": ("dagentd.cli.hooks:hooks", "Let git tell dagentd about commits, checkouts, merges and rebases."),
     "context": ("dagentd.cli.context:context", "Show what a session knows of its project, and make it anew."),
     "restore": ("dagentd.cli.restoring:restore", "Bring a session back whose worktree is gone."),
+    "forget": ("dagentd.cli.forgetting:forget", "Remove a session and all its traces for good."),
     "service": ("dagentd.cli.service:service", "Let systemd or launchd start dagentd and watch it."),
     "call": ("dagentd.cli.calling:call", "Call a method of the daemon and print its result."),
     "events": ("dagentd.cli.calling:events", "Print events as they come, one JSON object a line, until Ctrl-C."),

@@ -7,12 +7,12 @@ import json
 import sqlite3
 import struct
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import disk
-from dagentd.errors import CorruptFile
+from dagentd.errors import Conflict, CorruptFile
 from dagentd.store.entry import Entry
 
 Broken = sqlite3.DatabaseError  # what a database raises that is damaged, full or in use
@@ -68,6 +68,23 @@ class Index:
                 discard(self.path)  # or the next start would find the same
             hint = "Restart dagentd: it is a cache and is made again."
             raise CorruptFile(f"the index is damaged: {error}", path=self.path, hint=hint) from error
+
+    def erase(self, chosen: Callable[[Path], bool]) -> None:
+        """Leave nothing of these journals, not even in unused parts of the file."""
+        with self.transaction() as db:
+            rows = db.execute("select key, path from journals").fetchall()
+            keys = [(key,) for key, path in rows if chosen(Path(_untext(path)))]
+            db.executemany("delete from messages where journal = ?", keys)
+            db.executemany("delete from journals where key = ?", keys)
+        try:
+            with self._lock:
+                self._db.execute("vacuum")
+                busy = self._db.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
+        except sqlite3.OperationalError:
+            busy = 1
+        if busy:
+            hint = "Run the command again; or stop dagentd and delete the file, it is a cache."
+            raise Conflict("the index is in use, and old parts of it remain", path=self.path, hint=hint)
 
     def close(self) -> None:
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -219,5 +220,10 @@ class Projections:
         return rendering.session(state, self.folder, each.extra)
 
     def close(self) -> None:
-        for each in self._files.values():
-            each.close()
+        with self._io:
+            for each in self._files.values():
+                each.close()
+
+    def still(self) -> contextlib.AbstractContextManager[Any]:
+        """While this lasts, no document is read or written."""
+        return self._io

@@ -46,6 +46,12 @@ def in_journals(index: Path | None, query: Query, journals: Iterable[Path], limi
             return _in_journals(texts, query, paths, limit)
 
 
+def forget(index: Path) -> None:
+    """Begin anew: words of what was forgotten are in no index that is made from now on."""
+    with _turn:
+        discard(index)
+
+
 def _in_journals(texts: Texts, query: Query, paths: list[Path], limit: int) -> list[Found]:
     """A journal that does not hold what was indexed is indexed again; one that goes on changing is left out."""
     again: set[Path] = set()

@@ -309,8 +309,9 @@ class Session:
     def _close(self) -> None:
         if not self._closed:
             self._closed = True
-            self._projections.close()
-            self._chronicle.close()
+            with self._projections.still():  # or a document would be written once more after this
+                self._projections.close()
+                self._chronicle.close()
 
 
 def _check_checkpoint(raw: dict[str, Any]) -> None:

@@ -16,8 +16,8 @@ from dagentd.errors import Conflict, DagentdError, InvalidInput, NotAllowed, Not
 from dagentd.model import ids
 from dagentd.model.problem import Problem, still_wrong
 from dagentd.model.project import FeatureFolder, GoneFolder, Project, SessionFolder
+from dagentd.store import forgetting, layout, links, lock, opening, outlived, roles, search
 from dagentd.store import journal as journals
-from dagentd.store import layout, links, lock, opening, outlived, roles
 from dagentd.store.actions import Announce
 from dagentd.store.chronicle import Chronicle, Glance
 from dagentd.store.contexts import Renew, renew_context
@@ -253,6 +253,40 @@ class Store:
             disk.remove(kept.journal)
             disk.sync_folder(kept.journal.parent)
         return True
+
+    def traces(self, session_id: str) -> list[Path]:
+        """The files that `forget` removes."""
+        return self._traces(session_id, self._sources(ids.checked(session_id)))
+
+    def _traces(self, session_id: str, sources: list[Path]) -> list[Path]:
+        return forgetting.traces(session_id, self.features(), sources, self._kept, self._temps)
+
+    def _sources(self, session_id: str) -> list[Path]:
+        found: list[Path] = []
+        for folder in (each for each in self.folders() if each.id == session_id):
+            with contextlib.suppress(DagentdError), self.use(folder) as session:  # one that is damaged is forgotten too
+                found += forgetting.sources_of(folder.feature, session.fields)
+        return found
+
+    def forget(self, session_id: str) -> list[Path]:
+        """Remove a session and all its traces for good; the files that held them."""
+        self._check_writable()
+        with self._mutex:
+            sources = self._sources(ids.checked(session_id))
+            for path in [path for path, session in self._open.items() if session.id == session_id]:
+                self._open.pop(path).close()
+            found = self._traces(session_id, sources)
+            if not found:
+                raise NotFound(f"there is nothing of a session {session_id}", hint="dagentd sessions")
+            forgetting.remove(found, session_id)
+            for feature in self.features():
+                for late in forgetting.drop_links(session_id, feature, self._settle, self._temps):
+                    self._projector.soon(late)
+        names = (f"/history_{session_id}.jsonl", f"/{session_id}/history.jsonl")
+        self._index.erase(lambda path: str(path).endswith(names) and path.is_relative_to(self.project.root))
+        if self.search_file is not None:
+            search.forget(self.search_file)
+        return found
 
     def _feature_for(self, session_id: str, feature_id: str | None, worktree: str | None) -> FeatureFolder:
         if feature_id is None or all(each.id != feature_id for each in self.features()):

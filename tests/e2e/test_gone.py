@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +15,7 @@ import pytest
 
 from dagentd.rpc.client import RpcError
 from tests.conftest import SampleProject, git
-from tests.e2e.daemon import Daemon, until
+from tests.e2e.daemon import Daemon, descriptors, until
 from tests.e2e.dagentd import dagentd, dagentd_json
 
 PM = "pm-feature-feat-login"
@@ -95,3 +99,52 @@ def test_a_running_daemon_serves_it_as_before(daemon: Daemon, project: SamplePro
     with pytest.raises(RpcError) as again:
         daemon.call("session.restore", sessionId=PM, featureId=OTHER)
     assert again.value.code == -32001
+
+
+# --- forgetting -----------------------------------------------------------------------------------------------------
+
+
+def holding(secret: bytes, *roots: Path) -> list[Path]:
+    every = [Path(folder, name) for root in roots for folder, _, names in os.walk(root) for name in names]
+    return [path for path in every if secret in path.read_bytes()]
+
+
+def test_a_secret_is_in_no_file_and_the_daemon_goes_on(daemon: Daemon, project: SampleProject) -> None:
+    root, secret = project.root, "hunter2swordfish"
+    running = daemon.run(root)
+    where = {"project": str(root), "type": "feature", "featureId": project.feature}
+    for agent in ("pm", "qa"):
+        daemon.call("session.getOrCreate", agentType=agent, **where)
+    daemon.call("session.addMessage", sessionId=PM, role="user", content=f"the key is {secret}", id=f"id-{secret}")
+    daemon.call("session.addMessage", sessionId="qa-feature-feat-login", role="user", content="walrus")
+    assert len(daemon.call("session.search", query=secret)["hits"]) == 1
+    until(lambda: len(holding(secret.encode(), root, daemon.state)) > 3, "the secret in documents and indexes")
+    assert "Add --yes." in dagentd("forget", PM, cwd=root, status=1)
+    assert "forgotten" in dagentd("forget", PM, "--yes", cwd=root)
+    assert holding(secret.encode(), root, daemon.state) == []
+    assert not [name for name in descriptors(running.pid) if PM in name]
+    until(lambda: not daemon.call("project.list")["projects"][0]["readOnly"], "the daemon's return")
+    with pytest.raises(RpcError) as refused:
+        daemon.call("session.addMessage", sessionId=PM, role="user", content="x")
+    assert refused.value.code == -32001
+    daemon.call("session.addMessage", sessionId="qa-feature-feat-login", role="user", content="goes on")
+    assert len(daemon.call("session.search", query="walrus")["hits"]) == 1
+    assert holding(secret.encode(), root, daemon.state) == [] and daemon.status["health"] == "ok"
+
+
+@pytest.mark.parametrize("answer", [b"n\n", b"y\n"])
+def test_a_person_is_shown_what_goes_and_asked(daemon: Daemon, project: SampleProject, answer: bytes) -> None:
+    daemon.run(project.root)
+    daemon.call("session.getOrCreate", project=str(project.root), type="feature", agentType="pm",
+                featureId=project.feature)  # fmt: skip
+    journal = project.dagent / "sessions" / f"history_{PM}.jsonl"
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "dagentd", "forget", PM], cwd=project.root, stdin=theirs, stdout=subprocess.PIPE
+    ) as command:
+        os.write(ours, answer)
+        printed = command.communicate(timeout=60)[0].decode()
+    os.close(ours)
+    os.close(theirs)
+    assert f".dagent-worktrees/feat-login/.dagent/sessions/history_{PM}.jsonl\n" in printed
+    assert (command.returncode, journal.exists()) == ((0, False) if answer == b"y\n" else (130, True))
