@@ -146,7 +146,7 @@ class Daemon:
             "version": __version__,
             "protocol": PROTOCOL,
             "uptime": round(clock.monotonic() - self._started, 1),
-            "projects": [project_summary(store) for store in self.stores()],
+            "projects": [project_summary(store, self._watching.worktrees(store)) for store in self.stores()],
             "queues": {"waiting": jobs.pop("queues"), **jobs, "done": self._worker.done},
             "watches": {**self._watching.status(), "everySeconds": self.settings.watch.reconcile_s},
             "spend": {"calls": 0, "tokens": 0, "cost": 0},

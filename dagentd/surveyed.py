@@ -20,6 +20,7 @@ from dagentd.store.store import Store
 class Checkout:
     """One checkout as it was last surveyed."""
 
+    is_tree: bool = False  # there is a .dagent in it
     features: list[FeatureFolder] = field(default_factory=list)
     places: dict[Path, Place] = field(default_factory=dict)
     imported: frozenset[Path] = frozenset()  # the files that its CLAUDE.md imports
@@ -40,26 +41,28 @@ class Surveyed:
         self._spool = Spool(store.project)
         self.checkouts: dict[Tree, Checkout] = {}
 
-    def survey(self, trees: Collection[Tree | None] | None = None) -> Changes:
+    def survey(self, trees: Collection[Tree] | None = None) -> Changes:
         """Find out anew what there is: in some checkouts, or in the whole project."""
-        there = layout.checkouts(self.store.project)
         changes = Changes()
-        for known in [each for each in self.checkouts if each not in there]:
-            changes.gone += self.checkouts.pop(known).features
+        there = layout.checkouts(self.store.project) if trees is None else list(filter(_is_there, trees))
+        for gone in (self.checkouts.keys() if trees is None else set(trees)) - set(there):
+            changes.gone += self.checkouts.pop(gone, Checkout()).features
         for each in there:
-            if trees is None or each in trees:
-                self._survey(each, changes)
+            self._survey(each, changes)
         return changes
 
     def _survey(self, tree: Tree, changes: Changes) -> None:
         known = self.checkouts.setdefault(tree, Checkout())
-        features = layout.features(tree) if layout.is_tree(tree) else []
+        known.is_tree = layout.is_tree(tree)
+        features = layout.features(tree) if known.is_tree else []
         changes.new += [each for each in features if each not in known.features]
         paths = {each.path for each in features}
         changes.gone += [each for each in known.features if each.path not in paths]
         known.features = features
         if self._watched:
-            known.places = places.of_tree(tree, repository.git_dir(tree.worktree), known.imported)
+            found = places.of_tree(tree, repository.git_dir(tree.worktree), known.imported)
+            # One that comes later is heard of by the folder it is in.
+            known.places = {path: place for path, place in found.items() if path.is_dir()}
 
     def places(self) -> dict[Path, Place]:
         if not self._watched:
@@ -69,13 +72,18 @@ class Surveyed:
             found |= each.places
         return found
 
+    def worktrees(self) -> list[str]:
+        root = self.store.project.root
+        return [tree.name for tree, each in list(self.checkouts.items()) if each.is_tree and tree.worktree != root]
+
     def features(self, tree: Tree) -> list[FeatureFolder]:
         known = self.checkouts.get(tree)
         return known.features if known else []
 
     def imports(self, tree: Tree, files: Iterable[Path]) -> bool:
         """These files are imported by the CLAUDE.md of a checkout; whether that is news."""
-        known, now = self.checkouts.get(tree), frozenset(files)
+        known = self.checkouts.get(tree)
+        now = frozenset(each for each in files if each.parent != tree.worktree / ".claude")  # watched anyway
         if known is None or known.imported == now:
             return False
         known.imported = now
@@ -101,3 +109,7 @@ def _head(tree: Tree) -> Head | None:
         return repository.head(tree.worktree)
     except DagentdError:
         return None
+
+
+def _is_there(tree: Tree) -> bool:
+    return tree.worktree.is_dir()

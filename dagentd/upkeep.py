@@ -49,6 +49,12 @@ class Upkeep:
     def take_up(self, store: Store) -> None:
         self._kept[store] = _Kept()
 
+    def first(self, store: Store, job: Callable[[], None]) -> None:
+        """Before anything is done for its features."""
+        key = str(store.project.root)
+        self._kept[store].features.add(key)
+        self._worker.submit(key, "survey", job)
+
     def release(self, store: Store) -> Callable[[float], bool]:
         """Nothing more is begun for this project. What is returned waits until nothing runs, for so many seconds."""
         with self._lock:

@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,15 +66,25 @@ class Watching:
     def problems(self) -> list[Problem]:
         return list(self._watch.status().problems)
 
+    def worktrees(self, store: Store) -> list[str]:
+        """The names of those that have a tree, as last surveyed."""
+        project = self._projects.get(store.project.root)
+        return project.worktrees() if project else []
+
     # --- projects -----------------------------------------------------------------------------------------
 
     def take_up(self, store: Store, watched: bool) -> None:
-        """A project that is served from now on."""
+        """A project that is served from now on. It is surveyed later: with hundreds of worktrees that takes long."""
         with self._lock:
             project = self._projects[store.project.root] = Surveyed(store, watched)
-            self._survey(project, {None})
-            for tree in project.checkouts:
-                project.moved(tree)
+        self._upkeep.first(store, partial(self._begin, project))
+
+    def _begin(self, project: Surveyed) -> None:
+        with self._lock:
+            if self._projects.get(project.store.project.root) is project:
+                self._survey(project, {None})
+                for tree in project.checkouts:
+                    project.moved(tree)
 
     def drop(self, store: Store) -> None:
         with self._lock:
@@ -161,7 +172,7 @@ class Watching:
             self._head(project, tree)
 
     def _survey(self, project: Surveyed, trees: set[Tree | None]) -> None:
-        changes = project.survey(None if None in trees else trees)
+        changes = project.survey(None if None in trees else {tree for tree in trees if tree is not None})
         self._follow()
         if None in trees:
             project.store.look_around()

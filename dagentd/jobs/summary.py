@@ -17,11 +17,11 @@ _KEPT = ("type", "agentType", "taskId", "taskState", "status", "createdAt", "upd
 _BYTES_PER_TOKEN = 4  # of typical text; a list must not load the vocabulary
 
 
-def project(store: Store) -> dict[str, Any]:
-    return {"root": str(store.project.root), "readOnly": store.read_only, "worktrees": _worktrees(store)}
+def project(store: Store, worktrees: list[str]) -> dict[str, Any]:
+    return {"root": str(store.project.root), "readOnly": store.read_only, "worktrees": worktrees}
 
 
-def _worktrees(store: Store) -> list[str]:
+def worktrees(store: Store) -> list[str]:
     return [tree.name for tree in layout.trees(store.project) if tree.worktree != store.project.root]
 
 

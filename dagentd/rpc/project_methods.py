@@ -12,7 +12,7 @@ from dagentd.rpc.service import Caller, store_at
 
 def projects(caller: Caller, given: params.Nothing) -> dict[str, Any]:
     """The projects that are served."""
-    return {"projects": [summary.project(store) for store in caller.service.stores()]}
+    return {"projects": [summary.project(store, summary.worktrees(store)) for store in caller.service.stores()]}
 
 
 def scan(caller: Caller, given: params.OfProject) -> dict[str, Any]:

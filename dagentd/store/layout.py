@@ -58,7 +58,12 @@ def _barred(folder: Path, worktree: Path) -> Iterator[DagentdError]:
 
 
 def inside(path: Path, folder: Path) -> bool:
-    """Whether a path, its links followed, lies in a folder."""
+    """Whether a path, its links followed, lies in a folder. Without a link between the two it does: then nothing
+    above them needs to be looked at, and there may be hundreds of worktrees."""
+    if path.is_relative_to(folder) and ".." not in path.parts:
+        between = [path, *path.parents][: len(path.parts) - len(folder.parts)]
+        if not any(map(os.path.islink, between)):
+            return True
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
