@@ -54,9 +54,10 @@ def status(project: Project) -> list[Line]:
     spool, configured = Spool(project), git_hooks.are_configurable()
     for at, line in enumerate(found):
         if line.state == "installed" and line.worktree in names:
-            token = uuid.uuid4().hex
+            name, token = names[line.worktree], uuid.uuid4().hex
+            spool.expect(line.event, name)
             git_hooks.fire(line.worktree, line.event, token, _alone(line) if configured else {})
-            found[at] = replace(line, arrived=spool.arrived(line.event, names[line.worktree], token))
+            found[at] = replace(line, arrived=spool.arrived(line.event, name, token))
     return found
 
 
