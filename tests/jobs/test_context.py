@@ -8,6 +8,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -499,7 +500,7 @@ def test_everything_due_is_done_at_once(project: SampleProject) -> None:
 
 
 def test_a_change_in_the_same_tick_of_the_clock_is_seen(project: SampleProject, contexts: Contexts) -> None:
-    """Of the same length, in the same file, with the same time of change: a file that may yet get that is not trusted."""
+    """Of the same length and with the same time of change: a file that may yet get such a twin is not trusted."""
     path, rules = contexts.session(FEATURE), project.worktree / "CLAUDE.md"
     soon = time.time() + 60
     for rule in "ABC":
@@ -507,3 +508,23 @@ def test_a_change_in_the_same_tick_of_the_clock_is_seen(project: SampleProject, 
         os.utime(rules, (soon, soon))
         contexts.rebuild(FEATURE)
         assert read(path)["claudeMd"] == rule
+
+
+def test_features_of_a_worktree_are_rebuilt_beside_each_other(project: SampleProject) -> None:
+    names = [f"f{number}" for number in range(6)]
+    for name in names:
+        write_json(project.dagent / "features" / name / "feature.json", {"name": name})
+    contexts = Contexts(project.root)
+    paths = [contexts.session(name) for name in names]
+    features = [contexts.feature(name) for name in names]
+    with ThreadPoolExecutor(12) as threads:
+        for number in range(5):
+            git(project.worktree, "commit", "-q", "--allow-empty", "-m", f"Commit {number}")
+            rebuilt = threads.map(
+                lambda feature: rebuild(contexts.store, feature, contexts.settings, contexts.shared), features * 2
+            )
+            assert [each.errors for each in rebuilt] == [()] * 12
+            commit = git(project.worktree, "rev-parse", "HEAD")
+            assert [read(path)["gitCommit"] for path in paths] == [commit] * 6
+    assert len(contexts.moves) == 4
+    contexts.store.close()
