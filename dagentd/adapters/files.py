@@ -201,13 +201,13 @@ def _open_other(old: int, temp: Path, path: Path) -> int:
     return other
 
 
-def put(path: Path, data: bytes, *, sync: bool = True) -> None:
+def put(path: Path, data: bytes, *, sync: bool = True, temps: Temps = _BESIDE) -> None:
     """Replace a file that only we write, or make it."""
     try:
         expect = digest(read(path, CHAT_LIMIT))
     except FileNotFoundError:
         expect = None
-    done = publish(path, [data], expect=expect, sync=sync)
+    done = publish(path, [data], expect=expect, sync=sync, temps=temps)
     if done.replaced is not None:
         done.replaced.close()
 

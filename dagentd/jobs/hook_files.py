@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dagentd.adapters import files, git_hooks, worktrees
@@ -47,6 +47,11 @@ def survey(project: Project) -> list[Hook]:
         else:
             found += [_hook(project, roots, root, folder / event) for event in EVENTS]
     return found
+
+
+def read_again(hooks: Sequence[Hook], changed: Collection[Path]) -> list[Hook]:
+    """The same hooks as they are now, without asking git again where they are."""
+    return [replace(hook, held=_read(hook.target)) if hook.target in changed else hook for hook in hooks]
 
 
 def files_around(project: Project, hooks: Sequence[Hook]) -> dict[Path, bytes]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from dagentd.adapters import files, git_hooks
 from dagentd.errors import DagentdError
 from dagentd.jobs import hook_config, hook_plan, hook_text
-from dagentd.jobs.hook_files import checkouts, files_around, survey
+from dagentd.jobs.hook_files import checkouts, files_around, read_again, survey
 from dagentd.jobs.hook_plan import Changes, Line
 from dagentd.jobs.hook_writing import Change, apply
 from dagentd.model.project import Project
@@ -27,14 +27,15 @@ class Report:
 def install(project: Project) -> Report:
     """Done again, it changes nothing. Where git has hooks in its configuration, no hook file is touched."""
     Spool(project).make()
+    hooks, configured = survey(project), git_hooks.are_configurable()
     changes = _change(_own_script(project), hook_text.by_itself())
-    if git_hooks.are_configurable():
-        other_way = hook_plan.uninstall(files_around(project, survey(project)))[0]
-        changes |= _configuring(project) | other_way
+    if configured:
+        changes |= _configuring(project) | hook_plan.uninstall(files_around(project, hooks))[0]
     else:
-        changes |= _unconfiguring(project) | hook_plan.install(survey(project))
+        changes |= _unconfiguring(project) | hook_plan.install(hooks)
     failed = apply(changes)
-    return Report([path for path in changes if path not in failed], failed, _lines(project, failed))
+    lines = _configured(project, failed) if configured else hook_plan.lines(read_again(hooks, changes), failed)
+    return Report([path for path in changes if path not in failed], failed, lines)
 
 
 def uninstall(project: Project) -> Report:
@@ -47,16 +48,18 @@ def uninstall(project: Project) -> Report:
 
 def status(project: Project) -> list[Line]:
     """How it stands, with a probe of every hook that is as it should be: nothing else of such a hook is run by it."""
-    found = _lines(project, {})
+    configured = git_hooks.are_configurable()
+    found = _configured(project, {}) if configured else hook_plan.lines(survey(project), {})
     if not git_hooks.can_be_fired():
         return found
     names = {path: name for name, path in checkouts(project).items()}
-    spool, configured = Spool(project), git_hooks.are_configurable()
+    spool = Spool(project)
     for at, line in enumerate(found):
         if line.state == "installed" and line.worktree in names:
-            token = uuid.uuid4().hex
+            name, token = names[line.worktree], uuid.uuid4().hex
+            spool.expect(line.event, name)
             git_hooks.fire(line.worktree, line.event, token, _alone(line) if configured else {})
-            found[at] = replace(line, arrived=spool.arrived(line.event, names[line.worktree], token))
+            found[at] = replace(line, arrived=spool.arrived(line.event, name, token))
     return found
 
 
@@ -66,9 +69,7 @@ def _alone(line: Line) -> dict[str, str]:
     return {"core.hooksPath": "/dev/null", **{f"hook.{name}.enabled": "false" for name in others}}
 
 
-def _lines(project: Project, failed: Mapping[Path, DagentdError]) -> list[Line]:
-    if not git_hooks.are_configurable():
-        return hook_plan.lines(survey(project), failed)
+def _configured(project: Project, failed: Mapping[Path, DagentdError]) -> list[Line]:
     missing = _configuring(project)
     error = next((failed[path] for path in missing if path in failed), None)
     line = Line(project.root, "", hook_config.config_file(project), "missing" if missing else "installed")

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, files
+from dagentd.adapters import clock, disk, files
+from dagentd.adapters.temps import Temps
 from dagentd.errors import CorruptFile
 from dagentd.model import jsontext
 from dagentd.model.project import GoneFolder, Project
+from dagentd.store.index import Index
 from dagentd.store.layout import read_object
 from dagentd.store.store import Store
 
 _log = logging.getLogger(__name__)
+_WAIT = 5.0  # seconds for a daemon that was told to let go of the project
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,8 @@ def remove_expired(store: Store, keep_days: int) -> list[str]:
     known, gone = days_of(store.project), {each.journal.name: each for each in store.gone()}
     days = counted(known, gone, clock.stamp()[:10])
     if days != known and (gone or known.of):
-        files.put(_file(store.project), jsontext.pretty(days.raw()))
+        data, temps = jsontext.pretty(days.raw()), Temps(store.project.temp_dir)  # which is swept after a crash
+        files.put(_file(store.project), data, temps=temps)
     return [gone[name].id for name in expired(days, keep_days) if _remove(store, gone[name], keep_days)]
 
 
@@ -59,6 +65,35 @@ def _remove(store: Store, gone: GoneFolder, keep_days: int) -> bool:
     if removed:
         _log.info("%s: removed: its worktree has been gone for %d days", gone.journal, keep_days)
     return removed
+
+
+def clear_away(project: Project, *, purge: bool) -> list[str]:
+    """What `dagentd remove` does about kept journals, once no daemon serves the project: those of sessions that are
+    gone stay, unless `purge`; the others are in their worktrees. The ids of those that stay."""
+    index = Index(None)
+    store = Store(project, index, wait=_WAIT)
+    try:
+        stay = [] if purge else store.gone()
+        names = {each.journal.name for each in stay}
+        _remove_files(project.kept_dir, [name for name in _names_in(project.kept_dir) if name not in names])
+    finally:
+        store.close()
+        index.close()
+    _remove_files(project.own_dir, ["lock.wanted", *([] if stay else [_file(project).name])])
+    for folder in (project.temp_dir, project.kept_dir):
+        if folder.is_dir() and not _names_in(folder):
+            disk.remove_folder(folder)
+    return sorted({each.id for each in stay})
+
+
+def _names_in(folder: Path) -> list[str]:
+    return os.listdir(folder) if folder.is_dir() else []
+
+
+def _remove_files(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            disk.remove(folder / name)
 
 
 def days_of(project: Project) -> Days:

@@ -63,15 +63,18 @@ class Spool:
 
     # --- what `dagentd hooks status` asks --------------------------------------------------------------------
 
+    def expect(self, event: str, worktree: str) -> None:
+        """Make room for a probe: hooks write over nothing. `worktree` is its name in the git folder, empty for the
+        main one."""
+        self._removed(_probe(event, worktree))
+
     def arrived(self, event: str, worktree: str, token: str) -> bool:
-        """Whether a probe left word; it is removed. `worktree` is its name in the git folder, empty for the main
-        one."""
-        path = self._folder / f"{_PROBE}{event}{'.' if worktree else ''}{worktree}"
+        """Whether a probe left word; it is removed."""
         try:
-            found = files.read(path).strip() == token.encode()
+            found = files.read(self._folder / _probe(event, worktree)).strip() == token.encode()
         except (FileNotFoundError, DagentdError):
             return False
-        self._removed(path.name)
+        self._removed(_probe(event, worktree))
         return found
 
     def ping(self) -> None:
@@ -110,6 +113,10 @@ class Spool:
                 _log.warning("%s: cannot be removed: %s", self._folder / name, error.strerror)
             return False
         return True
+
+
+def _probe(event: str, worktree: str) -> str:
+    return f"{_PROBE}{event}{'.' if worktree else ''}{worktree}"
 
 
 def _event(name: str) -> str:

@@ -126,10 +126,14 @@ def test_changes_wait_for_a_quiet_gap_but_not_for_ever(listener: Listener, folde
 
 
 def test_a_crowd_in_one_folder_is_told_as_the_folder(listener: Listener, folder: Path) -> None:
+    """And a folder that came with it is taken up although its name was not kept."""
+    listener.watch.follow([folder, folder / "later"])
+    listener.beats = False
     listener.watch.settle = listener.watch.ceiling = 2.0
     for number in range(1500):
         (folder / str(number)).touch()
-    listener.sees_folder(folder)
+    (folder / "later").mkdir()
+    listener.sees_folder(folder, folder / "later")
 
 
 def test_the_cookie_is_never_told_and_costs_the_disk_nothing(tmp_path: Path) -> None:

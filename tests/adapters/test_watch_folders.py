@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dagentd.adapters import watch
 from tests.adapters.watching import MARK, Listener, listening
 
 
@@ -51,15 +52,13 @@ def test_remade_at_once_is_taken_up_without_a_check(listener: Listener, tree: Pa
     """The event of the parent is enough."""
     dagent = tree / ".dagent"
     listener.follow(tree, dagent)
+    listener.beats = False
     for _ in range(20):
         shutil.rmtree(dagent)
         dagent.mkdir()
-        while dagent not in listener.folders:
-            assert listener.take(30)
+        listener.sees_folder(dagent)
         listener.forget()
-        (dagent / MARK).write_text("x")
-        while dagent / MARK not in listener.paths:
-            assert listener.take(30)
+        listener.sees_writing(dagent)
         listener.forget()
 
 
@@ -120,9 +119,9 @@ def test_moved_away_and_another_in_its_place(listener: Listener, tree: Path, par
 def test_a_folder_says_itself_that_it_was_moved(listener: Listener, tree: Path) -> None:
     """Without a check, and with nobody at its parent."""
     listener.follow(tree / ".dagent", tree / ".dagent" / "sessions")
+    listener.beats = False
     (tree / ".dagent").rename(tree / "away")
-    while not {tree / ".dagent", tree / ".dagent" / "sessions"} <= listener.folders:
-        assert listener.take(30)
+    listener.sees_folder(tree / ".dagent", tree / ".dagent" / "sessions")
     assert listener.watch.status().absent == 2
 
 
@@ -154,6 +153,30 @@ def test_a_folder_far_above_is_exchanged(listener: Listener, tree: Path, tmp_pat
     sessions.mkdir(parents=True)
     listener.sees_folder(sessions, sessions.parent)
     listener.sees_writing(sessions)
+
+
+def test_of_many_folders_a_check_looks_at_a_few_and_at_all_that_they_lead_to(
+    listener: Listener, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_AT_ONCE", 1)
+    dagent, inner = tree / ".dagent", [tree / ".dagent" / str(number) for number in range(20)]
+    for folder in inner:
+        folder.mkdir()
+    listener.follow(dagent, *inner)
+    shutil.move(tree, tmp_path / "away")
+    shutil.copytree(tmp_path / "away", tree)
+    listener.sees_folder(dagent)
+    assert listener.folders >= set(inner)
+
+
+def test_every_check_looks_for_those_that_are_not_there(
+    listener: Listener, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_AT_ONCE", 0)
+    listener.watch.follow([tree, tmp_path / "unwatched" / "later"])
+    (tmp_path / "unwatched" / "later").mkdir(parents=True)
+    listener.watch.check()
+    assert listener.watch.status().absent == 0
 
 
 def test_a_vanished_folder_is_told(listener: Listener, tree: Path, tmp_path: Path) -> None:

@@ -158,6 +158,19 @@ def test_folders_on_a_remote_mount_are_polled_and_the_others_are_not(
         assert not listener.problems
 
 
+def test_a_state_folder_that_is_polled_hides_the_cookie_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, state = tmp_path / "mountinfo", tmp_path / "state"
+    table.write_bytes(b"1 1 0:1 / / rw - nfs4 x rw\n")
+    monkeypatch.setattr(mounts, "TABLE", table)
+    with listening(state) as listener:
+        listener.follow(state)
+        (state / "cookie").unlink()
+        listener.sees_writing(state)
+        listener.sees_writing(state, "again")
+        assert listener.paths == {state / MARK, state / "again"}
+        assert listener.incidents == ""
+
+
 def test_native_overrules_the_type_of_the_mount(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = tmp_path / "mountinfo"
     table.write_bytes(b"1 1 0:1 / / rw - nfs4 x rw\n")

@@ -6,7 +6,9 @@ import json
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -235,8 +237,11 @@ def test_what_is_too_long_is_cut_with_a_note(project: SampleProject) -> None:
     assert document["attachments"][0] == {"name": "note.txt", "size": 5000}
     assert [note.split(":")[0] for note in document["notes"]] == ["claudeMd", "spec"]
     assert contexts.written(FEATURE, fresh=True) == []
-    contexts.settings = limited(20_000)
-    assert contexts.written(FEATURE) == [PM]
+    contexts.settings = limited(1_000_000)
+    whole = contexts.document(FEATURE)
+    assert (whole["claudeMd"].count("\n"), "notes" in whole) == (1999, False)
+    contexts.settings = limited(500)
+    assert contexts.document(FEATURE)["claudeMd"] == document["claudeMd"]
     contexts.store.close()
 
 
@@ -495,9 +500,31 @@ def test_everything_due_is_done_at_once(project: SampleProject) -> None:
 
 
 def test_a_change_in_the_same_tick_of_the_clock_is_seen(project: SampleProject, contexts: Contexts) -> None:
-    """Of the same length, in the same file: its time of change may well be the same."""
-    path = contexts.session(FEATURE)
-    for rule in "ABCDEFGHIJKLMNOPQRST":
-        (project.worktree / "CLAUDE.md").write_text(rule)
+    """Of the same length and with the same time of change: a file that may yet get such a twin is not trusted."""
+    path, rules = contexts.session(FEATURE), project.worktree / "CLAUDE.md"
+    soon = time.time() + 60
+    for rule in "ABC":
+        rules.write_text(rule)
+        os.utime(rules, (soon, soon))
         contexts.rebuild(FEATURE)
         assert read(path)["claudeMd"] == rule
+
+
+def test_features_of_a_worktree_are_rebuilt_beside_each_other(project: SampleProject) -> None:
+    names = [f"f{number}" for number in range(6)]
+    for name in names:
+        write_json(project.dagent / "features" / name / "feature.json", {"name": name})
+    contexts = Contexts(project.root)
+    paths = [contexts.session(name) for name in names]
+    features = [contexts.feature(name) for name in names]
+    with ThreadPoolExecutor(12) as threads:
+        for number in range(5):
+            git(project.worktree, "commit", "-q", "--allow-empty", "-m", f"Commit {number}")
+            rebuilt = threads.map(
+                lambda feature: rebuild(contexts.store, feature, contexts.settings, contexts.shared), features * 2
+            )
+            assert [each.errors for each in rebuilt] == [()] * 12
+            commit = git(project.worktree, "rev-parse", "HEAD")
+            assert [read(path)["gitCommit"] for path in paths] == [commit] * 6
+    assert len(contexts.moves) == 4
+    contexts.store.close()

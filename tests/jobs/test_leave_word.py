@@ -140,10 +140,11 @@ def test_odd_places_are_no_error(shell: list[str], repo: Path, git_dir: str) -> 
     assert not (repo / ".git" / "dagentd").exists()
 
 
-def test_a_note_that_is_there_is_written_over(shell: list[str], repo: Path, spool: Path) -> None:
-    (spool / "post-commit").write_text("something longer that was there\n")
-    assert quiet(run(shell, repo, "-C"))
-    assert (spool / "post-commit").read_text() == "post-commit\n"
+def test_a_note_that_is_there_is_not_written_again(shell: list[str], repo: Path, spool: Path) -> None:
+    assert quiet(run(shell, repo))
+    before = (spool / "post-commit").stat()
+    assert quiet(run(shell, repo))
+    assert (spool / "post-commit").stat() == before
 
 
 def test_a_probe_goes_to_a_name_of_its_own_and_ends_there(shell: list[str], repo: Path, spool: Path) -> None:

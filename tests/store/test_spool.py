@@ -105,7 +105,8 @@ def test_no_change_is_missed_by_whoever_looks_after_taking(spool: Spool, folder:
     looks sees the last change in the end."""
     state, rounds = tmp_path / "state", 300
     state.write_text("0")
-    script = 'n=0; while [ $n -lt "$2" ]; do n=$((n+1)); echo $n >"$1/new"; mv "$1/new" "$1/state"; echo x >|"$0"; done'
+    change, word = 'echo $n >"$1/new"; mv "$1/new" "$1/state"', '[ -e "$0" ] || echo x >"$0"'
+    script = f'n=0; while [ $n -lt "$2" ]; do n=$((n+1)); {change}; {word}; done'
     command = ["sh", "-c", script, str(folder / "post-commit"), str(tmp_path), str(rounds)]
     done = threading.Event()
     seen = []
@@ -149,4 +150,6 @@ def test_a_probe_is_left_for_who_sent_it_and_a_ping_is_taken_silently(
     assert spool.arrived("post-commit", "", "token")
     assert not spool.arrived("post-commit", "", "token")
     assert not spool.arrived("post-commit", "name", "token")
+    spool.expect("post-commit", "name")
+    assert os.listdir(folder) == []
     assert caplog.records == []

@@ -1,0 +1,122 @@
+"""What our hook adds to `git commit` in every state of the daemon, and what the pre-commit framework adds."""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from dagentd.adapters.git import project_at
+from dagentd.errors import Unreachable
+from dagentd.jobs import hooks
+from dagentd.rpc.client import Client
+from tests.bench.limits import median_ms
+from tests.bench.report import Report
+
+_ROUNDS = 60
+_TRIVIAL = """repos:
+- repo: local
+  hooks:
+  - {id: nothing, name: nothing, entry: "true", language: system, always_run: true, stages: [post-commit]}
+"""
+
+
+def measure(folder: Path, report: Report) -> None:
+    report.heading("git commit with hooks, in turns")
+    place = folder / "hooks"
+    place.mkdir()
+    none, empty, ours, framework = (_repository(place / name) for name in ("none", "empty", "ours", "framework"))
+    _hook(empty, "#!/bin/sh\n")
+    hooks.install(project_at(ours))
+    with _daemon(ours) as daemon:
+        _compare(report, "daemon running", empty, ours, pause=0.25)
+        daemon.send_signal(signal.SIGSTOP)
+        _compare(report, "daemon stopped by SIGSTOP", empty, ours)
+    _compare(report, "daemon dead", empty, ours)
+    hooks.uninstall(project_at(ours))
+    _compare(report, "uninstalled", empty, ours)
+    report.figure("git commit without any hook", f"{median_ms(lambda: _commit(none), 20):.2f} ms")
+    if _install_framework(place / "venv", framework):
+        added = median_ms(lambda: _commit(framework), 10) - median_ms(lambda: _commit(empty), 10)
+        report.figure("the pre-commit framework with one trivial hook adds", f"{added:.0f} ms")
+    else:
+        report.figure("the pre-commit framework", "not to be had")
+
+
+def _compare(report: Report, state: str, empty: Path, ours: Path, pause: float = 0) -> None:
+    """The median of differences of neighbours, either first: a slow moment of the machine falls on both. In the pause
+    the daemon does what it has to do after a commit, so that it does not fall on the next."""
+    added = []
+    for number in range(_ROUNDS):
+        taken = {root: median_ms(partial(_commit, root), 1) for root in ((empty, ours), (ours, empty))[number % 2]}
+        added.append(taken[ours] - taken[empty])
+        time.sleep(pause)
+    report.at_most(f"added to an empty sh hook, {state}", statistics.median(added), 1, "ms")
+
+
+def _repository(root: Path) -> Path:
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    for key, value in (("user.name", "x"), ("user.email", "x@x"), ("gc.auto", "0"), ("maintenance.auto", "false")):
+        subprocess.run(["git", "config", key, value], cwd=root, check=True)
+    _commit(root)
+    return root
+
+
+def _commit(root: Path) -> None:
+    subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "x"], cwd=root, check=True, capture_output=True)
+
+
+def _hook(root: Path, text: str) -> None:
+    hook = root / ".git" / "hooks" / "post-commit"
+    hook.write_text(text)
+    hook.chmod(0o755)
+
+
+@contextmanager
+def _daemon(root: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Killed at the end, not stopped."""
+    with tempfile.TemporaryDirectory(prefix="dagentd-bench-") as short:
+        socket = Path(short, "d.sock")
+        environment = {**os.environ, "DAGENTD_SOCKET": str(socket)}
+        command = [sys.executable, "-m", "dagentd", "run", str(root)]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as daemon:
+            try:
+                _wait_for(socket)
+                yield daemon
+            finally:
+                daemon.kill()
+
+
+def _wait_for(socket: Path) -> None:
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        try:
+            with Client(socket) as client:
+                client.call("daemon.ping")
+                return
+        except Unreachable:
+            time.sleep(0.05)
+    raise TimeoutError("the daemon does not answer")
+
+
+def _install_framework(folder: Path, root: Path) -> bool:
+    """From the package index, which may not be reachable."""
+    venv.create(folder, with_pip=True)
+    pip = [str(folder / "bin" / "pip"), "install", "-q", "--disable-pip-version-check", "--retries", "0", "pre-commit"]
+    if subprocess.run(pip, capture_output=True).returncode:
+        return False
+    (root / ".pre-commit-config.yaml").write_text(_TRIVIAL)
+    subprocess.run(["git", "add", "-A"], cwd=root, check=True)
+    command = [str(folder / "bin" / "pre-commit"), "install", "--hook-type", "post-commit"]
+    subprocess.run(command, cwd=root, check=True, capture_output=True)
+    _commit(root)
+    return True

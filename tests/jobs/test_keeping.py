@@ -1,0 +1,138 @@
+"""How long sessions that are gone are kept: days on which the daemon ran are counted, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dagentd.adapters import clock, git
+from dagentd.jobs import keeping
+from dagentd.jobs.keeping import Days, counted, expired
+from dagentd.store.index import Index
+from dagentd.store.store import Store
+from tests.conftest import SampleProject
+from tests.conftest import git as run_git
+
+Day = Callable[[str], None]
+
+
+def test_days_are_counted_once_each() -> None:
+    first = counted(Days(), ["a"], "2026-01-01")
+    assert first == Days("2026-01-01", {"a": 0}) == counted(first, ["a"], "2026-01-01")
+    second = counted(first, ["a", "b"], "2026-03-01")  # the daemon did not run in between
+    assert second == Days("2026-03-01", {"a": 1, "b": 0})
+    assert counted(second, ["b"], "2026-03-02") == Days("2026-03-02", {"b": 1})
+
+
+def test_a_clock_that_goes_back_counts_for_nothing() -> None:
+    known = Days("2099-01-01", {"a": 3})
+    back = counted(known, ["a"], "2026-01-01")
+    assert back == Days("2026-01-01", {"a": 3}) and counted(back, ["a"], "2026-01-02").of == {"a": 4}
+
+
+def test_what_was_kept_for_so_many_days_has_expired() -> None:
+    assert expired(Days("", {"a": 179, "b": 180, "c": 181}), 180) == ["b", "c"]
+
+
+@pytest.fixture
+def day(monkeypatch: pytest.MonkeyPatch) -> Day:
+    return lambda date: monkeypatch.setattr(clock, "stamp", lambda: f"{date}T12:00:00.000Z")
+
+
+@pytest.fixture
+def store(project: SampleProject) -> Iterator[Store]:
+    """Two sessions, one of which has lost its worktree."""
+    index = Index(None)
+    made = Store(git.project_at(project.root), index)
+    (project.root / ".dagent").mkdir()
+    (project.root / ".dagent" / "feature.json").write_text(json.dumps({"id": "stays"}))
+    for feature in (project.feature, "stays"):
+        made.get_or_create("feature", "pm", feature).reconcile()
+    run_git(project.root, "worktree", "remove", "--force", str(project.worktree))
+    yield made
+    made.close()
+    index.close()
+
+
+GONE = "pm-feature-feat-login"
+
+
+def kept(store: Store) -> list[str]:
+    return sorted(os.listdir(store.project.kept_dir))
+
+
+def test_it_is_removed_after_so_many_days_of_running(store: Store, day: Day, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    for number, date in enumerate(("2026-01-01", "2026-01-02", "2026-06-30")):
+        day(date)
+        assert keeping.remove_expired(store, 3) == [] == keeping.remove_expired(store, 3)
+        assert keeping.days_of(store.project).of == {f"{GONE}.1.jsonl": number}
+    day("2026-07-01")
+    assert keeping.remove_expired(store, 3) == [GONE]
+    assert kept(store) == ["pm-feature-stays.1.jsonl"]
+    assert [record.getMessage() for record in caplog.records if GONE in record.getMessage()] == [
+        f"{store.project.kept_dir}/{GONE}.1.jsonl: removed: its worktree has been gone for 3 days"
+    ]
+    assert keeping.remove_expired(store, 3) == [] and keeping.days_of(store.project).of == {}
+
+
+def test_a_day_without_news_writes_nothing(store: Store, day: Day) -> None:
+    day("2026-01-01")
+    keeping.remove_expired(store, 3)
+    before = (store.project.own_dir / "gone.json").stat()
+    keeping.remove_expired(store, 3)
+    assert (store.project.own_dir / "gone.json").stat() == before
+
+
+def test_a_project_without_any_gets_no_file(repo: Path) -> None:
+    index = Index(None)
+    store = Store(git.project_at(repo), index)
+    assert keeping.remove_expired(store, 3) == [] and not (store.project.own_dir / "gone.json").exists()
+    store.close()
+    index.close()
+
+
+def test_a_damaged_count_begins_anew(store: Store, day: Day) -> None:
+    day("2026-01-01")
+    for text in ("{", "[]", '{"lastDay": 7, "days": {"x": "y"}}'):
+        (store.project.own_dir / "gone.json").write_text(text)
+        assert keeping.remove_expired(store, 1) == []
+    assert keeping.days_of(store.project) == Days("2026-01-01", {f"{GONE}.1.jsonl": 0})
+
+
+def test_one_that_was_restored_is_not_removed(store: Store, day: Day) -> None:
+    day("2026-01-01")
+    keeping.remove_expired(store, 1)
+    store.restore(GONE, "stays")
+    day("2026-01-02")
+    assert keeping.remove_expired(store, 1) == [] and len(kept(store)) == 2
+
+
+# --- when the project is removed ----------------------------------------------------------------------------------
+
+
+def test_only_what_is_gone_stays_when_the_project_is_removed(store: Store) -> None:
+    keeping.remove_expired(store, 3)
+    store.close()
+    assert keeping.clear_away(store.project, purge=False) == [GONE]
+    assert kept(store) == [f"{GONE}.1.jsonl"] and sorted(os.listdir(store.project.own_dir)) == [
+        "gone.json", "kept", "lock",
+    ]  # fmt: skip
+    assert (store.project.root / ".dagent" / "sessions" / "history_pm-feature-stays.jsonl").exists()
+
+
+def test_nothing_stays_with_purge(store: Store) -> None:
+    keeping.remove_expired(store, 3)
+    store.close()
+    assert keeping.clear_away(store.project, purge=True) == []
+    assert os.listdir(store.project.own_dir) == ["lock"]
+
+
+def test_nor_without_it_when_nothing_is_gone(repo: Path) -> None:
+    project = git.project_at(repo)
+    assert keeping.clear_away(project, purge=False) == [] and os.listdir(project.own_dir) == ["lock"]
