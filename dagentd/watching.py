@@ -22,7 +22,9 @@ from dagentd.store.store import Store
 from dagentd.surveyed import Surveyed
 from dagentd.upkeep import Upkeep
 
-_REBASE_PAUSE = 1.0  # seconds without a commit after which a rebase has stopped, for a conflict or a long command
+# Seconds without a commit after which a rebase has stopped, for a conflict or a long command. While commits come in
+# one stream we hear of them only when the longest wait for a batch is over, so that is added.
+_REBASE_PAUSE = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -191,7 +193,7 @@ class Watching:
     def _head(self, project: Surveyed, tree: Tree) -> None:
         """A rebase is one change, however many commits it makes."""
         if repository.rebasing(tree.worktree) and self._goes_on(tree):
-            self._rebasing[tree] = project, clock.monotonic() + _REBASE_PAUSE
+            self._rebasing[tree] = project, clock.monotonic() + self._watch.ceiling + _REBASE_PAUSE
             return
         self._rebasing.pop(tree, None)
         head = project.moved(tree)

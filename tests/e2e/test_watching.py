@@ -238,7 +238,8 @@ def test_a_rebase_of_a_hundred_commits_is_one_change(served: Daemon, project: Sa
     head = git(project.worktree, "rev-parse", "HEAD")
     until(lambda: heard() and heard()[-1]["commit"] == head, "the end of the rebase")
     rest(served)
-    assert len([each for each in heard() if each["worktree"] == str(project.worktree)]) == 1
+    moves = [(each["branch"], each["commit"]) for each in heard() if each["worktree"] == str(project.worktree)]
+    assert moves == [(f"feature/{FEATURE}", head)]
 
 
 def test_a_rebase_that_stops_is_told_of(served: Daemon, project: SampleProject) -> None:
