@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -61,7 +62,7 @@ class Checkouts:
         being removed."""
         held = self._of(worktree)
         with held.lock:
-            if held.head is not None and git.git_dir(worktree) is None:
+            if held.head is not None and _git_dir(worktree) is None:
                 return None
             now = _head(worktree)
             before, held.head = held.head, now if isinstance(now, Head) else None
@@ -129,5 +130,15 @@ def _marks(worktree: Path, sources: frozenset[Path]) -> _Marks:
 
 
 def _excludes(worktree: Path) -> list[Path]:
-    own = git.git_dir(worktree)
-    return [] if own is None else [git.common_dir(own) / "info" / "exclude"]
+    own = _git_dir(worktree)
+    with contextlib.suppress(OSError):  # it was removed at this moment
+        return [] if own is None else [git.common_dir(own) / "info" / "exclude"]
+    return []
+
+
+def _git_dir(worktree: Path) -> Path | None:
+    """What git itself would say to a git folder that is closed to us is a note, and no reason to stop."""
+    try:
+        return git.git_dir(worktree)
+    except DagentdError:
+        return worktree / ".git"

@@ -81,14 +81,14 @@ class _Reading:
                 continue
             if hops < _HOPS:
                 self.take(found, path, hops + 1)
-            elif found.resolve() not in self._seen:
+            elif Path(os.path.realpath(found)) not in self._seen:
                 self._note(found, f"is left out, being more than {_HOPS} imports away", path)
 
     def _meant(self, word: str, importer: Path) -> Path | None:
         """The file that is there. Names, decorators and addresses are none; a missing `.md` is a mistake to tell."""
         candidates = [importer.parent / os.path.expanduser(path) for path in claude_md.paths(word)]
         for path in candidates:
-            if path.is_file():
+            if os.path.isfile(path):  # which raises for nothing, be it too long or in a folder that is closed to us
                 return path
         for path in candidates:
             if path.suffix.lower() == ".md":

@@ -24,7 +24,7 @@ from dagentd.store.entry import Entry
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.heal import lacking
 from dagentd.store.index import Index
-from dagentd.store.journal import Altered, Journal
+from dagentd.store.journal import Altered, Journal, Lost
 from dagentd.store.kept import Kept
 
 _REMOVAL = 2.0  # seconds in which a program that removes a session's folder has removed the files in it
@@ -177,14 +177,16 @@ class Chronicle:
     def _append(self, lines: list[opening.Lined]) -> None:
         try:
             start = self.journal.append(b"".join(data for _, data in lines))
+        except Lost:
+            self._mend([])
+            return self._append(lines)
         except Altered:
-            self._mend(lines)
-            return
+            return self._mend(lines)
         except DagentdError as error:
             self.note("journal", error)
             raise
         self.problems.pop("journal", None)
-        self._apply(lines, start)
+        return self._apply(lines, start)
 
     def _apply(self, lines: list[opening.Lined], start: int) -> None:
         with self.lock:

@@ -142,17 +142,6 @@ class JournalIndex:
     def count(self) -> int:
         return self._rank("select count(*) from messages where journal = ?") or 0
 
-    def respace(self, stride: int) -> None:
-        """Put the ranks apart again, when two neighbours have no number left between them."""
-        with self._index.transaction() as db:
-            ids = db.execute("select id from messages where journal = ? order by rank", (self._key,)).fetchall()
-            highest = db.execute("select max(rank) from messages where journal = ?", (self._key,)).fetchone()[0] or 0
-            base = highest // stride + 1  # above all of them: the ranks stay unique while they change
-            db.executemany(
-                "update messages set rank = ? where journal = ? and id = ?",
-                [((base + number) * stride, self._key, row[0]) for number, row in enumerate(ids)],
-            )
-
     def _select(self, where: str, *values: Any) -> list[Entry]:
         with self._index.transaction() as db:
             sql = f"select {_COLUMNS} from messages where journal = ? and {where}"

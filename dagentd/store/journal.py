@@ -23,6 +23,10 @@ class Altered(Exception):
     """The file under the journal's name is not what we wrote to: another program cut, replaced or removed it."""
 
 
+class Lost(Altered):
+    """Found out before anything was written: what is to be appended is in no file yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     start: int
@@ -176,16 +180,19 @@ class Journal:
             self._write(data)
         except OSError as error:
             self.broken = error
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, Lost):
                 self._reopen()
             raise disk.told(error, self.path) from first
 
     def _reopen(self) -> None:
         """A fresh descriptor at the last synced length."""
-        fd = disk.open_append(self.path)
+        try:
+            fd = disk.open_append(self.path)
+        except FileNotFoundError:
+            raise Lost("gone while the disk failed") from None
         if not os.path.samestat(os.fstat(fd), os.fstat(self.fd)):
             os.close(fd)
-            raise OSError(0, "the journal was replaced while the disk failed")
+            raise Lost("replaced while the disk failed")
         os.close(self.fd)
         self.fd = fd
         for each in (fd, self.twin):

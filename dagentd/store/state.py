@@ -87,7 +87,7 @@ class State:
 
     def before(self, rank: int | None, limit: int) -> list[Entry]:
         """The `limit` messages before a rank (None: the last ones), in order; also those that the index lacks."""
-        stored = {entry.id: entry for entry in self.index.before(rank, limit)}
+        stored = {entry.id: entry for entry in self.index.before(rank, limit) if entry.id not in self.fresh}
         stored |= {entry.id: entry for entry in self.fresh.values() if rank is None or entry.rank < rank}
         return sorted(stored.values(), key=lambda entry: entry.rank)[-limit:]
 
@@ -171,12 +171,14 @@ class State:
         return min([*held, *([stored] if stored is not None else []), self.last_rank + STRIDE])
 
     def _respace(self) -> None:
-        self.save()
-        self.index.respace(STRIDE)
-        stored = {entry.id: entry.rank for entry in self.index.before(None, 1 << 60)}
-        for entry in self.chat.values():
-            entry.rank = stored[entry.id]
-        self.last_rank, self._run = max(stored.values()), None
+        """Put the ranks apart again, when two neighbours have no number left between them. In memory, because the
+        index may not be to be written just now; and above all that it holds, where ranks must stay unique meanwhile."""
+        every = {entry.id: entry for entry in self.index.before(None, 1 << 60)} | self.fresh | self.chat
+        ordered = sorted(every.values(), key=lambda entry: entry.rank)
+        base = ordered[-1].rank // STRIDE + 1
+        for number, entry in enumerate(ordered):
+            entry.rank = (base + number) * STRIDE
+        self.fresh, self.last_rank, self._run = every, ordered[-1].rank, None
 
     def _edit(self, record: Record, start: int, end: int) -> None:
         raw = record.body.get("message")

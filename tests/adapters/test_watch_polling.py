@@ -158,16 +158,18 @@ def test_folders_on_a_remote_mount_are_polled_and_the_others_are_not(
         assert not listener.problems
 
 
-def test_a_state_folder_that_is_polled_hides_the_cookie_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_folder_that_is_polled_hides_the_cookie_too(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table, state = tmp_path / "mountinfo", tmp_path / "state"
     table.write_bytes(b"1 1 0:1 / / rw - nfs4 x rw\n")
     monkeypatch.setattr(mounts, "TABLE", table)
     with listening(state) as listener:
-        listener.follow(state)
+        listener.follow(state, folder)
         (state / "cookie").unlink()
-        listener.sees_writing(state)
-        listener.sees_writing(state, "again")
-        assert listener.paths == {state / MARK, state / "again"}
+        for name in ("one", "two"):  # each is found by another round, the second after a look at the new cookie
+            listener.sees_writing(folder, name)
+        assert listener.paths == {folder / "one", folder / "two"}
         assert listener.incidents == ""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from dagentd.adapters import watch
 from tests.adapters.churning import churn
 from tests.adapters.watching import MARK, Listener, listening
 from tests.e2e.daemon import until
@@ -79,8 +80,13 @@ def loses_its_descriptor(listener: Listener, folder: Path) -> None:
     ("breaks", "told"), [(dies, "died (KeyError"), (goes_deaf, "deaf"), (loses_its_descriptor, "descriptor is broken")]
 )
 def test_it_is_replaced(
-    listener: Listener, folders: list[Path], breaks: Callable[[Listener, Path], None], told: str
+    listener: Listener,
+    folders: list[Path],
+    breaks: Callable[[Listener, Path], None],
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(watch, "_AT_ONCE", 0)  # all are watched again at once, not when it is their turn
     threads, old = threading.active_count(), reader(listener)
     for _ in range(3):
         breaks(listener, folders[0])

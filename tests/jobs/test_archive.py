@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -178,15 +179,19 @@ def test_a_feature_that_cannot_be_read_ends_nothing(work: Work) -> None:
     assert work.look() == [] and work.pm.fields["archivedFor"] == "feature completed"
 
 
+def written(folder: Path) -> dict[Path, tuple[int, int]]:
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.rglob("*")}
+
+
 def test_a_look_that_finds_nothing_opens_and_writes_nothing(work: Work) -> None:
     work.write("feature.json", status="completed")
     work.look()
     work.store.close()
-    before = {path: path.stat() for path in work.dagent.rglob("*")}
+    before = written(work.dagent)
     index = Index(None)
     store = Store(work.store.project, index)
     assert archive_ended(store, work.feature, Settings()) == []
     assert not any(map(store.document, store.folders()))
     store.close()
     index.close()
-    assert {path: path.stat() for path in work.dagent.rglob("*")} == before
+    assert written(work.dagent) == before

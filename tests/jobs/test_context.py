@@ -174,6 +174,14 @@ def test_a_head_without_branch_or_commit(
     assert (document["gitCommit"] is None) == (head == "unborn")
 
 
+def test_a_git_folder_that_makes_no_sense_costs_what_git_knows(project: SampleProject, contexts: Contexts) -> None:
+    contexts.document(FEATURE)
+    (project.worktree / ".git").write_text(f"gitdir: /{'x' * 300}\n")  # even root is told that the name is too long
+    document = contexts.document(FEATURE)
+    assert document["featureName"] == "Login"
+    assert len(document["notes"]) == 1
+
+
 def test_a_folder_that_is_no_checkout_has_the_rest(repo: Path) -> None:
     folder = repo / ".dagent-worktrees" / "plain"
     write_json(folder / ".dagent" / "feature.json", {"name": "Plain"})

@@ -165,7 +165,8 @@ def test_links_and_gits_own_folder_are_no_way_out(worktree: Path) -> None:
 
 def test_only_what_is_there_is_an_import_and_a_missing_md_is_a_mistake(worktree: Path) -> None:
     (worktree / "folder").mkdir()
-    write(worktree / "CLAUDE.md", "@Injectable @ann @types/node @/components @folder @folder/missing.md @x\n")
+    names = f"@Injectable @ann @types/node @/components @folder @folder/missing.md @{'x' * 300}/x @x"
+    write(worktree / "CLAUDE.md", names)
     found = claude(worktree)
     assert found.notes == ("folder/missing.md (imported by CLAUDE.md): is not there.",)
     assert worktree / "folder" / "missing.md" in found.sources
@@ -192,6 +193,16 @@ def test_imports_together_are_no_longer_than_one_file_may_be(worktree: Path) -> 
 
 NAMES = ["CLAUDE.md", "a.md", "docs/b.md", "way/secret.md", "loop", "../outside/secret.md", "docs/..", "~/.gitconfig"]
 WORDS = st.sampled_from([*NAMES, "/etc/passwd", "docs", ".", "..", "/", "~", "a.md#x"])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look everywhere")
+def test_a_folder_that_is_closed_to_us_has_nothing(worktree: Path) -> None:
+    write(worktree / "closed" / "a.md", "x")
+    (worktree / "closed").chmod(0)
+    write(worktree / "CLAUDE.md", "Rules @closed/a.md")
+    assert claude(worktree).text == "Rules @closed/a.md"
+    assert claude(worktree).notes == ("closed/a.md (imported by CLAUDE.md): is not there.",)
+    (worktree / "closed").chmod(0o700)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

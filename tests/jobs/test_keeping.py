@@ -84,9 +84,9 @@ def test_it_is_removed_after_so_many_days_of_running(store: Store, day: Day, cap
 def test_a_day_without_news_writes_nothing(store: Store, day: Day) -> None:
     day("2026-01-01")
     keeping.remove_expired(store, 3)
-    before = (store.project.own_dir / "gone.json").stat()
+    before = (store.project.own_dir / "gone.json").stat().st_ino  # a file that is written is another one
     keeping.remove_expired(store, 3)
-    assert (store.project.own_dir / "gone.json").stat() == before
+    assert (store.project.own_dir / "gone.json").stat().st_ino == before
 
 
 def test_a_project_without_any_gets_no_file(repo: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dagentd.adapters import clock, disk
-from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, NotAllowed
+from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, NotAllowed, NotFound
 from dagentd.store import projections
 from dagentd.store.index import Index
 from dagentd.store.own_documents import edit_document
@@ -182,6 +183,33 @@ def test_a_sync_that_fails_once_is_made_good_by_writing_again(place: Place, faul
         steps = [what for what, name in faults.log if JOURNAL in name]
         assert steps == ["write", "fdatasync", "truncate", "write", "fdatasync"]
     reader.once(reader.agree(place.pm), {"a"})
+
+
+@pytest.mark.parametrize("how", ["replaced", "removed", "removed with all"])
+def test_a_journal_that_is_lost_while_the_disk_fails(place: Place, faults: Faults, how: str) -> None:
+    with place.session() as session:
+        session.add(said("a"))
+        session.reconcile()
+        faults.fail(errno.EIO, "fdatasync", JOURNAL)
+        with pytest.raises(DagentdError):
+            session.add(said("refused"))
+        if how == "replaced":
+            copy = place.pm.journal.with_name("copy")
+            copy.write_bytes(place.pm.journal.read_bytes())
+            copy.replace(place.pm.journal)
+        elif how == "removed":
+            place.pm.journal.unlink()
+        else:
+            shutil.rmtree(place.pm.folder)
+        faults.mend()
+        if how == "removed with all":
+            with pytest.raises(NotFound, match="no longer on disk"):
+                session.add(said("b"))
+            return
+        session.add(said("b"))
+        assert ids(session) == ["a", "b"] and not told_of(session, "journal")
+    reader.once(reader.agree(place.pm), {"a", "b"})
+    assert "refused" not in reader.agree(place.pm).arrived
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EROFS, errno.EDQUOT])
