@@ -123,7 +123,7 @@ def _print_status(found: dict[str, Any]) -> None:
         ("memory", f"{output.size(memory['resident'])}, {memory['threads']} threads" if memory else "unknown"),
         ("clients", found.get("connections", "unknown")),
         ("jobs", queued),
-        ("looks again", f"every {found.get('watches', {}).get('everySeconds', '?')} s"),
+        ("watches", _watches(found.get("watches", {}))),
     ])
     output.line()
     columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True), Column("")]
@@ -131,6 +131,13 @@ def _print_status(found: dict[str, Any]) -> None:
     output.table(columns, served, empty="No projects: add one with `dagentd init PATH`.")
     for problem in [*found.get("problems", ()), *queues.get("failing", ())]:
         output.line(f"! {problem.get('path', '')}: {problem['message']}\n  {problem.get('hint', '')}")
+    for each in found.get("watches", {}).get("incidents", ()):
+        output.line(f"- {output.ago(each['at'])}: {each['message']}")
+
+
+def _watches(found: dict[str, Any]) -> str:
+    polled = f", {found['polled']} more looked at in turn" if found.get("polled") else ""
+    return f"{found.get('count', '?')} folders{polled}; all is looked at every {found.get('everySeconds', '?')} s"
 
 
 def _project(each: dict[str, Any]) -> tuple[object, ...]:
