@@ -25,7 +25,7 @@ class Incident:
 
 
 class Hearing:
-    """Keeps what belongs to followed folders; the cookie is nobody's business but ours."""
+    """Keeps what belongs to followed folders; nobody is woken for the cookie or for what else is beside it."""
 
     def __init__(self, gathering: Gathering, cookie: Cookie) -> None:
         self._gathering, self._cookie = gathering, cookie

@@ -125,9 +125,9 @@ class Watch:
             self._replace("the watcher had gone deaf")
 
     def _replace(self, cause: str) -> None:
+        """The next batch has the new one hear all folders, before it is told."""
         if (inotify := self._coverage.renew()) is not None:
             self._cookie.ask(inotify)
-        self._coverage.cover(self._followed.all)
         self._gathering.lose()
         self._hearing.note(f"{cause} and was replaced")
 
