@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.adapters.churning import churn
 from tests.conftest import FEATURE, SampleProject, git
 from tests.e2e.daemon import Daemon, bytes_written, until
 
@@ -190,6 +192,39 @@ def test_a_project_may_switch_watching_off(daemon: Daemon, project: SampleProjec
     assert rest(daemon) == done
     daemon.call("project.scan", project=str(project.root))
     assert contents(daemon) == ["unheard"]
+
+
+# --- storms -------------------------------------------------------------------------------------------------------
+
+
+def is_heard(daemon: Daemon, project: SampleProject, text: str) -> None:
+    outside_session(project.dagent, text)
+    until(lambda: text in contents(daemon), "hearing of it")
+
+
+def test_a_burst_that_nobody_could_follow(served: Daemon, project: SampleProject) -> None:
+    """The daemon is stopped meanwhile, so that the kernel's queue is too short: that is found out, told, and mended."""
+    create(served, project)
+    rest(served)
+    pid = served.pid
+    os.kill(pid, signal.SIGSTOP)
+    for number in range(60_000):
+        os.close(os.open(project.dagent / "sessions" / f"{number}.tmp", os.O_CREAT | os.O_WRONLY))
+    write_chat(project.dagent / "sessions" / f"chat_{PM}.json", "in the storm")
+    os.kill(pid, signal.SIGCONT)
+    until(lambda: contents(served) == ["in the storm"], "what was lost")
+    assert any("lost" in each["message"] for each in served.status["watches"]["incidents"])
+    is_heard(served, project, "after it")
+
+
+def test_folders_made_renamed_and_removed_by_many(served: Daemon, project: SampleProject) -> None:
+    create(served, project)
+    places = [project.dagent, project.dagent / "sessions", project.dagent / "nodes", project.root / ".dagent-worktrees"]
+    with churn(places, processes=3, seconds=5) as goes_on:
+        while goes_on():
+            assert served.status["pid"]
+    is_heard(served, project, "after it")
+    assert served.status["queues"]["failing"] == []
 
 
 # --- git ----------------------------------------------------------------------------------------------------------
