@@ -68,6 +68,11 @@ class Chronicle:
         """An older version must not undo what a newer one did."""
         return self.state.unknown is not None
 
+    def give_up_if_void(self) -> None:
+        """A state whose index is not there any more knows less than its journal."""
+        if self.state.index.void and self.gone is None:
+            self.gone = NotFound(f"session {self.folder.id} is read again", hint="Ask for it again.")
+
     def submit(self, plan: Plan, alone: bool = False) -> Any:
         """Append what `plan` gives, and answer once it is on disk."""
         return self._queue.submit(plan, alone)

@@ -43,6 +43,8 @@ class Index:
     def __init__(self, path: Path | None) -> None:
         self._lock = threading.RLock()
         self.path = path
+        self.beginnings = 0  # how often it was begun anew: what was known of it before then is void
+        self._closed = False
         self._db = connect(path, _SCHEMA, _VERSION)
 
     def journal(self, path: Path) -> JournalIndex:
@@ -52,9 +54,9 @@ class Index:
             with self.transaction() as db:
                 db.execute("insert or ignore into journals (path, header) values (?, '')", (name,))
                 row = db.execute("select key from journals where path = ?", (name,)).fetchone()
+                return JournalIndex(self, row[0], self.beginnings)
         except (sqlite3.OperationalError, CorruptFile):
             return Index(None).journal(path)
-        return JournalIndex(self, row[0])
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -64,10 +66,19 @@ class Index:
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
-            if self.path:
-                discard(self.path)  # or the next start would find the same
-            hint = "Restart dagentd: it is a cache and is made again."
+            self._begin_anew()
+            hint = "Try again: it is a cache and was begun anew."
             raise CorruptFile(f"the index is damaged: {error}", path=self.path, hint=hint) from error
+
+    def _begin_anew(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._db.close()
+            if self.path:
+                discard(self.path)
+            self._db = connect(self.path, _SCHEMA, _VERSION)
+            self.beginnings += 1
 
     def erase(self, chosen: Callable[[Path], bool]) -> None:
         """Leave nothing of these journals, not even in unused parts of the file."""
@@ -88,18 +99,30 @@ class Index:
 
     def close(self) -> None:
         with self._lock:
+            self._closed = True
             self._db.close()
 
 
 class JournalIndex:
     """The part of the index that belongs to one journal."""
 
-    def __init__(self, index: Index, key: int) -> None:
-        self._index = index
-        self._key = key
+    def __init__(self, index: Index, key: int, beginnings: int) -> None:
+        self._index, self._key, self._beginnings = index, key, beginnings
+
+    @property
+    def void(self) -> bool:
+        """What was saved is not there any more: the journal must be read again."""
+        return self._index.beginnings != self._beginnings
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._index.transaction() as db:
+            if self.void:
+                raise CorruptFile("the index was begun anew", path=self._index.path, hint="Try again.")
+            yield db
 
     def header(self) -> dict[str, Any] | None:
-        with self._index.transaction() as db:
+        with self._transaction() as db:
             row = db.execute("select header from journals where key = ?", (self._key,)).fetchone()
         return json.loads(row[0]) if row and row[0] else None
 
@@ -107,7 +130,7 @@ class JournalIndex:
         """All or nothing, so that the header's position speaks for every row. False if the disk does not allow it
         now: full, read-only, or another process is writing."""
         try:
-            with self._index.transaction() as db:
+            with self._transaction() as db:
                 db.executemany(_UPSERT, [self._row(entry) for entry in entries])
                 db.execute("update journals set header = ? where key = ?", (json.dumps(header), self._key))
         except sqlite3.OperationalError:
@@ -115,7 +138,7 @@ class JournalIndex:
         return True
 
     def forget(self) -> None:
-        with self._index.transaction() as db:
+        with self._transaction() as db:
             db.execute("delete from messages where journal = ?", (self._key,))
             db.execute("update journals set header = '' where key = ?", (self._key,))
 
@@ -143,12 +166,12 @@ class JournalIndex:
         return self._rank("select count(*) from messages where journal = ?") or 0
 
     def _select(self, where: str, *values: Any) -> list[Entry]:
-        with self._index.transaction() as db:
+        with self._transaction() as db:
             sql = f"select {_COLUMNS} from messages where journal = ? and {where}"
             return [_entry(row) for row in db.execute(sql, (self._key, *values))]
 
     def _rank(self, sql: str, *values: int) -> int | None:
-        with self._index.transaction() as db:
+        with self._transaction() as db:
             found: int | None = db.execute(sql, (self._key, *values)).fetchone()[0]
         return found
 

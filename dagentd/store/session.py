@@ -278,6 +278,7 @@ class Session:
     def enter(self) -> bool:
         """Somebody uses it: it stays open until `leave`. False if it is closed or gone."""
         with self._life:
+            self._chronicle.give_up_if_void()
             if self._closed or self.gone:
                 return False
             self._users += 1
@@ -287,6 +288,9 @@ class Session:
     def leave(self) -> None:
         with self._life:
             self._users -= 1
+            last = not self._users and self.gone
+        if last:  # nobody finds it any more who could close it
+            self.retire()
 
     def retire(self) -> None:
         """Close it as soon as its documents are written, if nobody uses it then."""

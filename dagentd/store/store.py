@@ -153,6 +153,8 @@ class Store:
                 raise NotFound(f"{self.project.root} is no longer served", hint="dagentd projects")
             session = self._open.pop(folder.journal, None)
             if session is None or not session.enter():
+                if session is not None:
+                    session.retire()
                 session = self._new(folder)
                 session.enter()
             self._open[folder.journal] = session  # last: the order tells which was not used for longest

@@ -465,23 +465,31 @@ def test_an_index_that_is_damaged_while_it_is_open(place: Place, tmp_path: Path)
         session.add(said(*(f"m{number}" for number in range(300))))
     index = Index(path)
     store = Store(place.project, index, settle=0.002)
-    assert len(ids(store.session(PM))) == 300
-    index._db.execute("pragma wal_checkpoint(truncate)")
-    size = path.stat().st_size
-    path.write_bytes(b"\xff" * size)
-    index._db.execute("pragma cache_size = 0")
-    with pytest.raises(CorruptFile, match="index is damaged") as caught:
-        store.session(PM).add(said("after"))
-    assert caught.value.path == str(path) and "Restart" in caught.value.hint
+    with store.using(PM) as session:
+        assert len(ids(session)) == 300
+        index._db.execute("pragma wal_checkpoint(truncate)")
+        path.write_bytes(b"\xff" * path.stat().st_size)
+        index._db.execute("pragma cache_size = 0")
+        with pytest.raises(CorruptFile, match="index is damaged") as caught:
+            session.add(said("after"))
+        assert caught.value.path == str(path) and "Try again" in caught.value.hint
+        with store.using(PM) as again:
+            again.add(said("meanwhile", "m0"))  # the second one is known: the journal was read again
+            assert len(ids(again)) == 301
+        with pytest.raises(NotFound, match="read again"):
+            session.add(said("x"))
     store.close()
     index.close()
     index = Index(path)
     store = Store(place.project, index, settle=0.002)
-    store.session(PM).add(said("after"))
-    assert len(ids(store.session(PM))) == 301
+    with store.using(PM) as session:
+        session.add(said("after"))
+        assert len(ids(session)) == 302
     store.close()
     index.close()
-    reader.once(reader.agree(place.pm), {"after"})
+    reader.once(reader.agree(place.pm), {"after", "meanwhile"})
+    held = [os.readlink(entry) for entry in Path("/proc/self/fd").iterdir() if os.path.lexists(entry)]
+    assert not [name for name in held if name.startswith(str(place.root))]
 
 
 def test_history_is_whole_when_the_index_is_behind(place: Place, tmp_path: Path) -> None:
