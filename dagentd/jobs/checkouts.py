@@ -6,7 +6,6 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,7 +22,6 @@ _TICK = 20_000_000  # ns: a file that was written later than this before we read
 _SHORT = 7  # digits of a commit's id
 _SUBJECT = 200  # characters
 
-Moved = Callable[[Path, Head, Head], object]
 _Marks = tuple[tuple[str, str, marks.Mark | None], ...]
 
 
@@ -42,18 +40,16 @@ class Checkout:
 @dataclass
 class _Held:
     lock: threading.Lock = field(default_factory=threading.Lock)
-    head: Head | None = None  # as last seen
+    was_checkout: bool = False
     checkout: Checkout | None = None
     asked: tuple[Head | str, Context] | None = None  # for which HEAD and which settings it was read
     marks: _Marks | None = None  # of the files it was read from; None: they may change and look the same
 
 
 class Checkouts:
-    """Safe to call from any thread. `moved` is called once for each change of a worktree's branch or commit that is
-    seen, whoever asked."""
+    """Safe to call from any thread."""
 
-    def __init__(self, moved: Moved = lambda *_: None) -> None:
-        self._moved = moved
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._held: dict[Path, _Held] = {}
 
@@ -62,14 +58,12 @@ class Checkouts:
         being removed."""
         held = self._of(worktree)
         with held.lock:
-            if held.head is not None and _git_dir(worktree) is None:
+            if held.was_checkout and _git_dir(worktree) is None:
                 return None
             now = _head(worktree)
-            before, held.head = held.head, now if isinstance(now, Head) else None
+            held.was_checkout = isinstance(now, Head)
             self._read(held, worktree, settings, now, fresh)
-        if before is not None and held.head is not None and before != held.head:
-            self._moved(worktree, before, held.head)
-        return held.checkout
+            return held.checkout
 
     def forget(self, worktree: Path) -> None:
         """It is gone; one that comes back under the same name is another."""

@@ -28,10 +28,9 @@ DAG = {"nodes": NODES, "connections": [{"from": "t1", "to": "t2"}, {"from": "t2"
 class Contexts:
     def __init__(self, root: Path, settings: Settings | None = None) -> None:
         self.events: list[dict[str, Any]] = []
-        self.moves: list[tuple[Any, ...]] = []
         self.store = Store(project_at(root), Index(None), settle=0.01, announce=self._heard)
         self.settings = settings or Settings()
-        self.shared = Checkouts(lambda *moved: self.moves.append(moved))
+        self.shared = Checkouts()
 
     def _heard(self, type: str, **fields: Any) -> None:
         if fields.get("action") == "context":

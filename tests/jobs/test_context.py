@@ -352,24 +352,6 @@ def test_a_commit_in_one_worktree_writes_nothing_in_another(
     contexts.store.close()
 
 
-def test_a_move_of_head_is_told_once_for_a_worktree(project: SampleProject) -> None:
-    write_json(project.dagent / "features" / "second" / "feature.json", {"name": "Second"})
-    contexts = Contexts(project.root)
-    for feature in (FEATURE, "second"):
-        contexts.document(feature)
-    assert contexts.moves == []
-    old = git(project.worktree, "rev-parse", "HEAD")
-    git(project.worktree, "checkout", "-q", "-b", "next")
-    git(project.worktree, "commit", "-q", "--allow-empty", "-m", "Next")
-    for feature in (FEATURE, "second", FEATURE):
-        contexts.rebuild(feature)
-    ((worktree, before, after),) = contexts.moves
-    assert worktree == project.worktree
-    assert (before.branch, before.commit) == (f"feature/{FEATURE}", old)
-    assert (after.branch, after.commit) == ("next", git(project.worktree, "rev-parse", "HEAD"))
-    contexts.store.close()
-
-
 def test_what_the_features_of_a_worktree_share_is_read_once(
     project: SampleProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -534,5 +516,4 @@ def test_features_of_a_worktree_are_rebuilt_beside_each_other(project: SamplePro
             assert [each.errors for each in rebuilt] == [()] * 12
             commit = git(project.worktree, "rev-parse", "HEAD")
             assert [read(path)["gitCommit"] for path in paths] == [commit] * 6
-    assert len(contexts.moves) == 4
     contexts.store.close()
