@@ -21,6 +21,7 @@ from dagentd.model.project import Project
 from dagentd.rpc.client import Client
 from dagentd.store.spool import EVENTS, Spool
 
+_MOST = 8  # reasons that `init` prints
 _WAIT = 3.0  # seconds for the daemon to take what is in the spool
 _where = click.argument("where", metavar="[PATH]", default=".", type=click.Path(exists=True, path_type=Path))
 _TAKEN = {True: "takes what arrives", False: "has not taken what arrived: see `dagentd status`", None: "does not run"}
@@ -85,10 +86,13 @@ def tell_installed(report: job.Report) -> None:
     folders = sorted({str(_place(line)) for line in report.lines if line.state == "installed"})
     if folders:
         output.line(f"- git tells about commits, checkouts, merges and rebases: hooks in {', '.join(folders)}.")
-    for line in _once_per_file(line for line in report.lines if line.state not in ("installed", "by hand")):
-        output.line(f"- No hook in {line.path}: {line.reason or line.state}. {line.hint}")
-    if any(line.state == "left alone" for line in report.lines):
-        output.line("  dagentd works without it: it watches the git folders too.")
+    left = _reasons(line for line in report.lines if line.state != "by hand")
+    for where, reason, hint in left[:_MOST]:
+        output.line(f"- No hook of ours in {where}: {reason}. {hint}")
+    if len(left) > _MOST:
+        output.line(f"- And {len(left) - _MOST} more: dagentd hooks status")
+    if left:
+        output.line("  dagentd works without them: it watches the git folders too.")
 
 
 def tell_uninstalled(report: job.Report) -> None:
@@ -104,10 +108,10 @@ def _show(lines: list[Line], last: str) -> None:
         events = [line.event for line in group]
         rows.append((worktree, "all" if len(events) == len(EVENTS) else ", ".join(events), state, folder))
     output.table([Column("worktree", style="cyan", wrap=True), Column("hooks"), Column(""), Column("in")], rows)
-    for line in _once_per_file(line for line in lines if line.reason):
-        output.line(f"{line.path}: {line.reason}.")
-        if line.hint:
-            output.line(f"  {line.hint}")
+    for where, reason, hint in _reasons(lines):
+        output.line(f"{where}: {reason}.")
+        if hint:
+            output.line(f"  {hint}")
     if any(line.state in ("missing", "outdated") for line in lines):
         output.line("Install them with: dagentd hooks install")
     if last:
@@ -125,9 +129,13 @@ def _word(line: Line) -> str:
     return "works" if line.arrived else "installed, but no word arrives"
 
 
-def _once_per_file(lines: Iterable[Line]) -> list[Line]:
-    """Worktrees share files."""
-    return list({line.path: line for line in lines}.values())
+def _reasons(lines: Iterable[Line]) -> list[tuple[Path, str, str]]:
+    """Where, why, and what to do: once for a file that worktrees share, and once for a folder of equal reasons."""
+    paths: dict[tuple[Path, str, str], set[Path]] = {}
+    for line in lines:
+        if line.reason:
+            paths.setdefault((_place(line), line.reason, line.hint), set()).add(line.path)
+    return [(place if len(held) > 1 else held.pop(), why, hint) for (place, why, hint), held in paths.items()]
 
 
 def _raw(report: job.Report) -> dict[str, Any]:
