@@ -25,4 +25,4 @@ def checkout(common: Path, name: str) -> Path | None:
         return None
     # Relative to the file itself where worktree.useRelativePaths is set.
     marker = Path(os.path.normpath(common / "worktrees" / name / pointer))
-    return marker.parent if marker.name == ".git" and marker.exists() else None
+    return marker.parent if marker.name == ".git" and os.path.exists(marker) else None
