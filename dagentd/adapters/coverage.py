@@ -57,9 +57,9 @@ class Coverage:
         return missed
 
     def drop(self, folders: Iterable[Path]) -> None:
+        """They are no longer heard; polling ends with the next `cover`."""
         for folder in folders:
             self._drop(folder)
-        self._poller.follow(self.polled)
 
     def renew(self) -> Inotify | None:
         """Another inotify instance, which hears nothing yet, if there is one to be had."""

@@ -86,9 +86,10 @@ def test_what_is_written_replaced_and_removed_is_found(listener: Listener, folde
     (folder / "temp").write_text("yyyyyy")
     (folder / "temp").rename(folder / "before")
     (folder / odd).unlink()
-    (folder / "sub" / "below").write_text("x")
     listener.sees(folder / "before", folder / odd)
+    listener.sees_writing(folder, "between")
     listener.forget()
+    (folder / "sub" / "below").write_text("x")
     listener.sees_writing(folder)
     assert listener.paths == {folder / MARK}
     assert listener.folders == set()

