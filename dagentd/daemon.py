@@ -41,7 +41,7 @@ _HEARTBEAT = 5.0  # seconds between two looks at what nobody tells us about: the
 _DRAIN = 2.0  # seconds for clients, and then for jobs, when we are told to stop: 5 are allowed
 
 # What the user must do something about; the other problems are notes.
-_GRAVE = ("journal", "documents", "project", "read-only", "daemon")
+_GRAVE = ("journal", "documents", "project", "read-only", "daemon", "watch-cookie")
 
 _log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock, marks, repository
-from dagentd.adapters.batches import Batch
 from dagentd.adapters.watch import Watch
+from dagentd.adapters.watch.batches import Batch
 from dagentd.errors import DagentdError
 from dagentd.model.change import Ask, Collect, Look, Moved, Place, Reconcile, Renew, RenewTree, Survey, asked
 from dagentd.model.problem import Problem

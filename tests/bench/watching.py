@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters.watch import Watch
-from tests.adapters.churning import churn
+from tests.adapters.watch.churning import churn
 from tests.bench.report import Report
 
 WORKTREES, FOLDERS = 300, 15

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.churning import churn
+from tests.adapters.watch.churning import churn
 from tests.conftest import FEATURE, SampleProject, git
 from tests.e2e.daemon import Daemon, bytes_written, until
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters.batches import Batch
 from dagentd.adapters.watch import Watch
+from dagentd.adapters.watch.batches import Batch
 
 PATIENCE = 30.0
 MARK = "mark"

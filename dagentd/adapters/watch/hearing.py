@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dagentd.adapters import clock
-from dagentd.adapters.batches import Gathering
-from dagentd.adapters.cookie import Cookie
+from dagentd.adapters.watch.batches import Gathering
+from dagentd.adapters.watch.cookie import Cookie
 
 _log = logging.getLogger(__name__)
 

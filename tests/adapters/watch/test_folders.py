@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters import watch
-from tests.adapters.watching import MARK, Listener, listening
+from tests.adapters.watch.watching import MARK, Listener, listening
 
 
 @pytest.fixture

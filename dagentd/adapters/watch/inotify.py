@@ -15,7 +15,7 @@ from pathlib import Path
 
 from watchdog.observers.inotify_c import CallbackId, InotifyConstants, InotifyEvent, InotifyFD, Mask, WatchDescriptor
 
-from dagentd.adapters.batches import Sink
+from dagentd.adapters.watch.batches import Sink
 
 _log = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import mounts, polling
-from dagentd.adapters.mounts import Mounts
-from tests.adapters.watching import MARK, Listener, listening
+from dagentd.adapters.watch import mounts, polling
+from dagentd.adapters.watch.mounts import Mounts
+from tests.adapters.watch.watching import MARK, Listener, listening
 
 TABLE = (
     rb"""

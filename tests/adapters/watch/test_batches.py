@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.watching import MARK, Listener, listening
+from tests.adapters.watch.watching import MARK, Listener, listening
 
 ODD = ["with space", "new\nline", "naïve-日本", os.fsdecode(b"not-utf8-\xff\xfe"), "-rf", "x" * 255]
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from dagentd.adapters.batches import Gathering
+from dagentd.adapters.watch.batches import Gathering
 
 INTERVAL = 1.0  # seconds between two rounds, at the least
 SHARE = 0.01  # of one processor: a round that takes 50 ms comes every 5 s

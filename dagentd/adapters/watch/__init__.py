@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dagentd.adapters import clock
-from dagentd.adapters.batches import Batch, Gathered, Gathering
-from dagentd.adapters.cookie import Cookie
-from dagentd.adapters.coverage import Coverage
-from dagentd.adapters.followed import Followed
-from dagentd.adapters.hearing import Hearing, Incident
+from dagentd.adapters.watch.batches import Batch, Gathered, Gathering
+from dagentd.adapters.watch.cookie import Cookie
+from dagentd.adapters.watch.coverage import Coverage
+from dagentd.adapters.watch.followed import Followed
+from dagentd.adapters.watch.hearing import Hearing, Incident
 from dagentd.model.problem import Problem
 
 _AT_ONCE = 100  # folders looked at by one check: all of a small project's; of 4 500 each one every four minutes

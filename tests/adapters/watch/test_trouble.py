@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from dagentd.adapters import watch
-from tests.adapters.churning import churn
-from tests.adapters.watching import MARK, Listener, listening
+from tests.adapters.watch.churning import churn
+from tests.adapters.watch.watching import MARK, Listener, listening
 from tests.e2e.daemon import until
 
 BURST = 60_000
@@ -173,7 +173,7 @@ def test_what_exceeds_the_limit_is_polled_until_there_is_room(tmp_path: Path) ->
 _IN_A_SMALL_SYSTEM = """
 import sys
 from pathlib import Path
-from tests.adapters.watching import listening
+from tests.adapters.watch.watching import listening
 root = Path(sys.argv[1])
 folders = [root / str(number) for number in range(6)]
 for folder in folders:
@@ -211,7 +211,7 @@ def test_watchdog_still_has_what_we_use() -> None:
     """It is not the public part of it; a version without it is polled with, and should not be released with."""
     from watchdog.observers.inotify_c import InotifyFD
 
-    import dagentd.adapters.inotify  # noqa: F401
+    import dagentd.adapters.watch.inotify  # noqa: F401
 
     instance = InotifyFD()
     assert {"_lock", "_is_reading"} <= vars(instance).keys()
@@ -225,7 +225,7 @@ def test_without_the_parts_of_watchdog_that_we_use_all_is_polled(
     tmp_path: Path, folders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "watchdog.observers.inotify_c", None)
-    monkeypatch.delitem(sys.modules, "dagentd.adapters.inotify", raising=False)
+    monkeypatch.delitem(sys.modules, "dagentd.adapters.watch.inotify", raising=False)
     with listening(tmp_path / "state") as listener:
         listener.follow(*folders)
         listener.sees_writing(folders[0])

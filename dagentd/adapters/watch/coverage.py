@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagentd.adapters import disk
-from dagentd.adapters.batches import Gathering, Sink
-from dagentd.adapters.mounts import Mounts
-from dagentd.adapters.polling import Poller
+from dagentd.adapters.watch.batches import Gathering, Sink
+from dagentd.adapters.watch.mounts import Mounts
+from dagentd.adapters.watch.polling import Poller
 from dagentd.errors import DagentdError, LimitReached
 
 if TYPE_CHECKING:
-    from dagentd.adapters.inotify import Inotify
+    from dagentd.adapters.watch.inotify import Inotify
 
 _BUDGET = Path("/proc/sys/fs/inotify/max_user_watches")
 _CAP = 32_768  # however many the system allows: 300 worktrees of 100 folders each are below it
@@ -96,7 +96,7 @@ class Coverage:
             self._refusal = "this system has no inotify"
             return None
         try:
-            from dagentd.adapters.inotify import Inotify
+            from dagentd.adapters.watch.inotify import Inotify
 
             return Inotify(self._sink)
         except ImportError as error:

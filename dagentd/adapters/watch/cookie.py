@@ -11,7 +11,7 @@ from dagentd.adapters import disk
 from dagentd.errors import DagentdError
 
 if TYPE_CHECKING:
-    from dagentd.adapters.inotify import Inotify
+    from dagentd.adapters.watch.inotify import Inotify
 
 _DEAF = 2.0  # seconds after which a touch that was not heard means deaf; a full queue is read in a fifth of one
 
