@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from dataclasses import dataclass
@@ -79,7 +80,7 @@ class Spool:
 
     def ping(self) -> None:
         """Leave a file that means nothing, for a daemon to take."""
-        with disk.explained(self._folder / _PING):
+        with disk.explained(self._folder / _PING), contextlib.suppress(FileExistsError):  # one that was never taken
             os.close(disk.create(self._folder / _PING))
 
     def ping_is_there(self) -> bool:

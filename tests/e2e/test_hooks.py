@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SampleProject, git
-from tests.e2e.daemon import Daemon
+from tests.e2e.daemon import Daemon, until
 from tests.e2e.dagentd import dagentd, dagentd_json
 from tests.jobs.hooked import HOOKS, OLD, PYTHON, SH, Hooked, Sort, commit, git_says
 
@@ -122,3 +122,11 @@ def test_a_daemon_that_hangs_is_told_from_one_that_does_not_run(daemon: Daemon, 
     os.kill(pid, signal.SIGKILL)
     daemon.ends(pid)
     assert "The daemon does not run." in daemon.dagentd("hooks", "status", cwd=repo)
+
+
+def test_the_daemon_takes_what_arrives(daemon: Daemon, project: SampleProject) -> None:
+    daemon.dagentd("init", str(project.root))
+    assert "The daemon takes what arrives." in daemon.dagentd("hooks", "status", cwd=project.root)
+    git(project.worktree, "commit", "-q", "--allow-empty", "-m", "x")
+    spool = project.root / ".git" / "dagentd" / "spool"
+    until(lambda: os.listdir(spool) == [], "taking the word of the commit")

@@ -143,6 +143,7 @@ def test_a_probe_is_left_for_who_sent_it_and_a_ping_is_taken_silently(
     (folder / "probe.post-commit").write_text("token\n")
     (folder / "probe.post-commit.name").write_text("other\n")
     spool.ping()
+    spool.ping()
     assert spool.ping_is_there()
     assert spool.take() == []
     assert not spool.ping_is_there()
