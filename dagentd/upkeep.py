@@ -11,7 +11,7 @@ from typing import Any
 
 from dagentd.errors import NotFound
 from dagentd.jobs import context, due
-from dagentd.jobs.checkouts import Checkouts
+from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.jobs.due import Done
 from dagentd.jobs.reconcile import Line, Report
 from dagentd.model.problem import Problem, still_wrong

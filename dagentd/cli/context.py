@@ -13,7 +13,7 @@ from dagentd.cli.output import Column
 from dagentd.cli.project import json_option, project_option, reading, settings_of, worktree_option
 from dagentd.errors import NotFound
 from dagentd.jobs import context as contexts
-from dagentd.jobs.checkouts import Checkouts
+from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.model.project import Project, SessionFolder
 from dagentd.rpc.client import Client, NotRunning, RpcError
 

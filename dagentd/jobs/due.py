@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dagentd.adapters import clock
 from dagentd.jobs import context
-from dagentd.jobs.checkouts import Checkouts
+from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.jobs.reconcile import Line, Report, reconcile
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from dagentd.adapters.git import project_at
-from dagentd.jobs.checkouts import Checkouts
 from dagentd.jobs.context import rebuild
+from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.settings import Settings
 from dagentd.store import layout
 from dagentd.store.index import Index

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from dagentd.errors import DagentdError
-from dagentd.jobs import texts
-from dagentd.jobs.texts import Text
+from dagentd.jobs.context import texts
+from dagentd.jobs.context.texts import Text
 from dagentd.model import claude_md
 
 _HOPS = 4

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dagentd.jobs.instructions import rules
-from dagentd.jobs.texts import LIMIT, Text, plain
+from dagentd.jobs.context.instructions import rules
+from dagentd.jobs.context.texts import LIMIT, Text, plain
 
 SECRET = "TOP SECRET"
 

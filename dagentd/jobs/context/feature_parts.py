@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from dagentd.adapters import clock
 from dagentd.errors import CorruptFile, DagentdError
-from dagentd.jobs import texts
-from dagentd.jobs.attachments import attachments
-from dagentd.jobs.texts import Text
+from dagentd.jobs.context import texts
+from dagentd.jobs.context.attachments import attachments
+from dagentd.jobs.context.texts import Text
 from dagentd.model.feature import Dag, Feature
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder

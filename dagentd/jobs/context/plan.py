@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.jobs.checkouts import Checkout
-from dagentd.jobs.feature_parts import FeatureParts
+from dagentd.jobs.context.checkouts import Checkout
+from dagentd.jobs.context.feature_parts import FeatureParts
 from dagentd.jobs.sizes import Sizes
 from dagentd.model import context
 from dagentd.model.cutting import Cut

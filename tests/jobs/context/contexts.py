@@ -10,8 +10,8 @@ import pytest
 
 from dagentd.adapters import disk
 from dagentd.adapters.git import project_at
-from dagentd.jobs.checkouts import Checkouts
 from dagentd.jobs.context import Rebuilt, rebuild
+from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.model.project import FeatureFolder
 from dagentd.settings import Settings
 from dagentd.store.index import Index

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.jobs.attachments import attachments
+from dagentd.jobs.context.attachments import attachments
 from dagentd.model.project import FeatureFolder, Tree
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dagentd.adapters import disk, files
 from dagentd.errors import DagentdError, NotAllowed
-from dagentd.jobs import texts
+from dagentd.jobs.context import texts
 from dagentd.model.project import FeatureFolder
 
 _MOST = 100

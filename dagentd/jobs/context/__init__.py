@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.errors import DagentdError, NotAllowed, NotFound
-from dagentd.jobs import feature_parts
-from dagentd.jobs.checkouts import Checkout, Checkouts
-from dagentd.jobs.context_plan import Plan, attachment_room
-from dagentd.jobs.feature_parts import FeatureParts
+from dagentd.jobs.context import feature_parts
+from dagentd.jobs.context.checkouts import Checkout, Checkouts
+from dagentd.jobs.context.feature_parts import FeatureParts
+from dagentd.jobs.context.plan import Plan, attachment_room
 from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.settings import Settings
 from dagentd.store import layout

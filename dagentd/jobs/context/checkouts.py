@@ -12,7 +12,7 @@ from pathlib import Path
 from dagentd.adapters import git, marks, repository
 from dagentd.adapters.repository import Head
 from dagentd.errors import DagentdError
-from dagentd.jobs import instructions, texts
+from dagentd.jobs.context import instructions, texts
 from dagentd.model import oneline, structure
 from dagentd.settings import Settings
 from dagentd.settings.tables import Context

@@ -25,7 +25,7 @@ from dagentd.settings import Settings
 from dagentd.store.index import Index
 from dagentd.store.store import Store
 from tests.conftest import FEATURE, SampleProject, git
-from tests.jobs.contexts import DAG, NODES, Contexts, Steps, read, write_json
+from tests.jobs.context.contexts import DAG, NODES, Contexts, Steps, read, write_json
 
 PM, T2 = f"pm-feature-{FEATURE}", f"dev-task-{FEATURE}-t2-in_dev"
 
