@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.errors import NotFound
-from dagentd.jobs import context, due
+from dagentd.jobs import context, due, keeping
 from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.jobs.due import Done
 from dagentd.jobs.reconcile import Line, Report
@@ -55,6 +55,11 @@ class Upkeep:
         self._kept[store].features.add(key)
         self._worker.submit(key, "survey", job)
 
+    def clear_out(self, store: Store) -> None:
+        """Remove the sessions of worktrees that have been gone for long enough."""
+        days = self._settings_of(store.project).archive.keep_days
+        self._worker.submit(str(store.project.root), "clear out", partial(_clear_out, store, days))
+
     def release(self, store: Store) -> Callable[[float], bool]:
         """Nothing more is begun for this project. What is returned waits until nothing runs, for so many seconds."""
         with self._lock:
@@ -77,7 +82,7 @@ class Upkeep:
         self._submit(store, feature, f"look {session_id}", partial(self._look, store, feature, session_id))
 
     def renew(self, store: Store, feature: FeatureFolder) -> None:
-        """Bring the contexts of its sessions up to date."""
+        """Bring the contexts of its sessions up to date, and archive what has come to its end."""
         self._submit(store, feature, "renew", partial(self._renew, store, feature))
 
     def forget(self, store: Store, feature: FeatureFolder) -> None:
@@ -127,7 +132,7 @@ class Upkeep:
         self._tell(store, [])
 
     def _renew(self, store: Store, feature: FeatureFolder) -> None:
-        self._noted(store, feature, due.contexts_of(store, feature, self._settings_of(store.project), self._shared))
+        self._noted(store, feature, due.renewal_of(store, feature, self._settings_of(store.project), self._shared))
 
     def _noted(self, store: Store, feature: FeatureFolder, done: Done) -> Done:
         with self._lock:
@@ -149,3 +154,8 @@ class Upkeep:
             news, kept.told = now - kept.told, now
         for problem in news:
             _log.warning("%s: %s", problem.path, problem.message)
+
+
+def _clear_out(store: Store, keep_days: int) -> None:
+    if not store.read_only:
+        keeping.remove_expired(store, keep_days)

@@ -87,6 +87,7 @@ class Watching:
                 self._survey(project, {None})
                 for tree in project.checkouts:
                     project.moved(tree)
+                self._upkeep.clear_out(project.store)
 
     def drop(self, store: Store) -> None:
         with self._lock:
@@ -99,6 +100,7 @@ class Watching:
         with self._lock:
             for project in self._projects.values():
                 self._perform(project, _everything(project))
+                self._upkeep.clear_out(project.store)
 
     def imports(self, store: Store, tree: Tree, files: Iterable[Path]) -> None:
         """The folders of what a CLAUDE.md imports are watched too."""

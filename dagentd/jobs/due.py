@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dagentd.adapters import clock
 from dagentd.jobs import context
+from dagentd.jobs.archive import archive_ended
 from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.jobs.reconcile import Line, Report, reconcile
 from dagentd.model.problem import Problem
@@ -27,19 +28,23 @@ class Done:
 def all_of(
     store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts, *, everything: bool = True
 ) -> Done:
-    """Each session gets its journal, its documents and its context. Without `everything` only those are opened
-    whose files are not as they were when last looked at."""
+    """Each session gets its journal, its documents and its context, and is archived if its time has come. Without
+    `everything` only those are opened whose files are not as they were when last looked at."""
     lines = reconcile(store, feature, everything=everything)
-    renewed = contexts_of(store, feature, settings, shared)
-    written = {line.session_id for line in renewed.lines}
-    told = [_with_context(line) if line.session_id in written else line for line in lines]
-    return replace(renewed, lines=told)
+    renewed = renewal_of(store, feature, settings, shared)
+    more = {line.session_id: line.done for line in renewed.lines}
+    told = [replace(line, done=_joined(line.done, more.pop(line.session_id, ""))) for line in lines]
+    return replace(renewed, lines=[*told, *(line for line in renewed.lines if line.session_id in more)])
 
 
-def contexts_of(store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts) -> Done:
+def renewal_of(store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts) -> Done:
+    """What follows from the feature and its worktree: contexts, and the end of sessions."""
+    archived = archive_ended(store, feature, settings)
     rebuilt = context.rebuild(store, feature, settings, shared)
-    name = feature.tree.name
-    lines = [Line(folder.id, name, None, 0, "context written", []) for folder in rebuilt.written]
+    done = dict.fromkeys(archived, "archived")
+    for folder in rebuilt.written:
+        done[folder.id] = _joined(done.get(folder.id, ""), "context written")
+    lines = [Line(session_id, feature.tree.name, None, 0, told, []) for session_id, told in done.items()]
     problems = [Problem.of("context", error, clock.stamp()) for _, error in rebuilt.errors]
     return Done(lines, problems, rebuilt.sources)
 
@@ -57,5 +62,5 @@ def report(store: Store, done: list[Done]) -> Report:
     return Report(lines, [*store.problems, *own, *(problem for each in done for problem in each.problems)])
 
 
-def _with_context(line: Line) -> Line:
-    return replace(line, done=", ".join(filter(None, (line.done, "context written"))))
+def _joined(*done: str) -> str:
+    return ", ".join(filter(None, done))

@@ -289,3 +289,35 @@ def test_a_rebase_that_stops_is_told_of(served: Daemon, project: SampleProject) 
     until(lambda: any(each["branch"] is None for each in heard()), "the conflict")
     git(project.worktree, "rebase", "--abort")
     until(lambda: heard()[-1]["branch"] == f"feature/{FEATURE}", "the end")
+
+
+# --- ends ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_is_archived_when_its_feature_ends_and_not_again(served: Daemon, project: SampleProject) -> None:
+    create(served, project)
+    path = project.dagent / "feature.json"
+
+    def status() -> Any:
+        return served.call("session.get", sessionId=PM)["status"]
+
+    path.write_text(json.dumps({**json.loads(path.read_text()), "status": "completed"}))
+    until(lambda: status() == "archived", "the end")
+    served.call("session.addMessage", sessionId=PM, role="user", content="One more thing")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "description": "Well done"}))
+    rest(served)
+    assert status() == "active"
+
+
+def test_a_session_whose_worktree_is_long_gone_is_removed(daemon: Daemon, project: SampleProject) -> None:
+    daemon.run(project.root)
+    create(daemon, project)
+    git(project.root, "worktree", "remove", "--force", str(project.worktree))
+    kept = project.root / ".git" / "dagentd" / "kept"
+    daemon.call("daemon.shutdown")
+    until(lambda: not daemon.processes(), "the end")
+    assert len(list(kept.iterdir())) == 1
+    days = {"lastDay": "2026-01-01", "days": {next(kept.iterdir()).name: 179}}
+    (kept.parent / "gone.json").write_text(json.dumps(days))
+    daemon.run(project.root)
+    until(lambda: not list(kept.iterdir()), "the removal")
