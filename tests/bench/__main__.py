@@ -18,6 +18,9 @@ PARTS = (
     "socket",
     "watching",
     "freshness",
+    "contexts",
+    "hooks",
+    "resting",
 )
 
 
