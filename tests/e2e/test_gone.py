@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tests.e2e.dagentd import dagentd, dagentd_json
 
 PM = "pm-feature-feat-login"
 OTHER = "feat-pay"
+ROUNDS = int(os.environ.get("REMOVALS", "4"))
 
 Lose = Callable[[], None]
 
@@ -41,11 +43,11 @@ def lose(request: pytest.FixtureRequest, daemon: Daemon, project: SampleProject)
     return act
 
 
-def add_worktree(root: Path) -> Path:
-    worktree = root / ".dagent-worktrees" / OTHER
-    git(root, "worktree", "add", "-q", "-b", f"feature/{OTHER}", str(worktree))
+def add_worktree(root: Path, feature: str = OTHER) -> Path:
+    worktree = root / ".dagent-worktrees" / feature
+    git(root, "worktree", "add", "-q", "-b", f"feature/{feature}", str(worktree))
     (worktree / ".dagent").mkdir()
-    (worktree / ".dagent" / "feature.json").write_text(json.dumps({"id": OTHER}))
+    (worktree / ".dagent" / "feature.json").write_text(json.dumps({"id": feature}))
     return worktree
 
 
@@ -99,6 +101,47 @@ def test_a_running_daemon_serves_it_as_before(daemon: Daemon, project: SamplePro
     with pytest.raises(RpcError) as again:
         daemon.call("session.restore", sessionId=PM, featureId=OTHER)
     assert again.value.code == -32001
+
+
+def test_worktrees_are_removed_under_constant_appends(daemon: Daemon, project: SampleProject) -> None:
+    """Through the socket, with everything the daemon does beside: git never fails, and nothing acknowledged is lost."""
+    daemon.run(project.root)
+    for turn in range(ROUNDS):
+        feature = f"feat-{turn}"
+        worktree = add_worktree(project.root, feature)
+        where = {"project": str(project.root), "type": "feature", "agentType": "pm", "featureId": feature}
+        session = daemon.call("session.getOrCreate", **where)["id"]
+        writer = Writer(daemon, session)
+        until(lambda: len(writer.answered) > 30, "messages")  # noqa: B023
+        git(project.root, "worktree", "remove", "--force", str(worktree))
+        writer.join(30)
+        assert writer.refused is not None and writer.refused.code == -32001
+        assert "dagentd" in writer.refused.data["hint"]
+        history = daemon.call("session.getHistory", sessionId=session, limit=10_000)["messages"]
+        assert writer.answered == [one["id"] for one in history][: len(writer.answered)]
+    daemon.call("project.scan", project=str(project.root))
+    assert os.listdir(project.root / ".dagent-worktrees") == [project.feature]
+    assert len(daemon.call("session.list", status="gone")["sessions"]) == ROUNDS
+
+
+class Writer(threading.Thread):
+    """Adds messages until it is refused."""
+
+    def __init__(self, daemon: Daemon, session: str) -> None:
+        super().__init__()
+        self.answered: list[str] = []
+        self.refused: RpcError | None = None
+        self._daemon, self._session = daemon, session
+        self.start()
+
+    def run(self) -> None:
+        with self._daemon.client() as client:
+            while self.refused is None:
+                try:
+                    added = client.call("session.addMessage", sessionId=self._session, role="user", content="x" * 200)
+                    self.answered.append(added["id"])
+                except RpcError as error:
+                    self.refused = error
 
 
 # --- forgetting -----------------------------------------------------------------------------------------------------

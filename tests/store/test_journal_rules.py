@@ -412,9 +412,7 @@ def test_a_session_that_was_deleted_on_purpose_is_not_made_again(served: Served,
         served.session.reconcile()
         served.close()
     store = Store(served.project, Index(served.index_file))
-    assert store.reconcile() == []
-    with pytest.raises(NotFound):
-        store.session(served.session.id)
+    assert store.reconcile() == [] and store.find(served.session.id).gone
     store.close()
     assert list(served.folder.path.iterdir()) == []
 
