@@ -83,27 +83,29 @@ class Daemon:
             index = Index(index_file())
             self._worker = Worker(4, clock.stamp, _bug)
             self._upkeep = Upkeep(self._worker, self.settings_of)
-            self._watching = self._watch()
+            self._watching = Watching(
+                self._upkeep, self.events.publish, paths.registry_file(), self._signals.wake, _bug
+            )
             self._upkeep.imports = self._watching.imports
             self.projects = Projects(self.settings_of, index, self._upkeep, self._watching, self.events.publish)
             stack.callback(self._finish, index)
             self._server = Server(paths.socket(), self)
             self._follow()
-            self._watching.start()
             self._server.start(self._supervisor.listener)
             stack.callback(self._server.stop, _DRAIN)
             self._supervisor.ready()
             ready()
+            self._watching.start(self._watch())
             _log.info("dagentd %s serves %d projects", __version__, len(self.projects.stores()))
             self._wait()
             self._supervisor.stopping()
         return self._exit
 
-    def _watch(self) -> Watching:
+    def _watch(self) -> Watch:
+        """Not before we are ready: watchdog takes 60 ms to load."""
         given = self.settings.watch
         settle, ceiling = given.settle_ms / 1000, given.ceiling_ms / 1000
-        watch = Watch(paths.cookie_file(), settle=settle, ceiling=ceiling, mode=given.mode)
-        return Watching(watch, self._upkeep, self.events.publish, paths.registry_file(), self._signals.wake, _bug)
+        return Watch(paths.cookie_file(), settle=settle, ceiling=ceiling, mode=given.mode)
 
     def _finish(self, index: Index) -> None:
         """What runs too long is left: the journals hold all that was acknowledged, and the next start does the rest."""

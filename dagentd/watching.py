@@ -22,51 +22,57 @@ from dagentd.store.store import Store
 from dagentd.surveyed import Surveyed
 from dagentd.upkeep import Upkeep
 
-# Seconds without a commit after which a rebase has stopped, for a conflict or a long command. While commits come in
-# one stream we hear of them only when the longest wait for a batch is over, so that is added.
-_REBASE_PAUSE = 1.0
+_REBASE_PAUSE = 1.0  # seconds without a commit after which a rebase has stopped, for a conflict or a long command
 
 _log = logging.getLogger(__name__)
 
 
 class Watching:
     def __init__(
-        self, watch: Watch, upkeep: Upkeep, announce: Announce, registry: Path, on_registry: Callable[[], None],
+        self, upkeep: Upkeep, announce: Announce, registry: Path, on_registry: Callable[[], None],
         on_bug: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
-        self._watch, self._upkeep, self._announce = watch, upkeep, announce
+        self._upkeep, self._announce = upkeep, announce
         self._registry, self._on_registry, self._on_bug = registry, on_registry, on_bug
         self._lock = threading.RLock()
+        self._watch: Watch | None = None
         self._projects: dict[Path, Surveyed] = {}
         self._places: dict[Path, tuple[Surveyed, Place]] = {}
         self._rebasing: dict[Tree, tuple[Surveyed, float]] = {}  # until when to wait for more commits
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="watching", daemon=True)
 
-    def start(self) -> None:
-        self._follow()
+    def start(self, watch: Watch) -> None:
+        """What was asked for before is watched now, and looked at: something may have changed before."""
+        with self._lock:
+            self._watch = watch
+            self._follow()
+        self._thread = threading.Thread(target=self._run, args=(watch,), name="watching", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         self._closing.set()
-        self._watch.close()
-        if self._thread.ident is not None:  # it may never have been started
+        if self._watch is not None:
+            self._watch.close()
             self._thread.join()
 
     def check(self) -> None:
         """To be called every few seconds."""
-        self._watch.check()
+        if self._watch is not None:
+            self._watch.check()
 
     def pace(self, settle: float, ceiling: float) -> None:
-        self._watch.settle, self._watch.ceiling = settle, ceiling
+        if self._watch is not None:
+            self._watch.settle, self._watch.ceiling = settle, ceiling
 
     def status(self) -> dict[str, Any]:
+        if self._watch is None:
+            return {"mode": "starting", "count": 0, "polled": 0, "incidents": []}
         found = self._watch.status()
         happened = [vars(each) for each in found.incidents]
         return {"mode": found.mode, "count": found.native, "polled": found.polled, "incidents": happened}
 
     def problems(self) -> list[Problem]:
-        return list(self._watch.status().problems)
+        return list(self._watch.status().problems) if self._watch is not None else []
 
     def worktrees(self, store: Store) -> list[str]:
         """The names of those that have a tree, as last surveyed."""
@@ -111,9 +117,9 @@ class Watching:
 
     # --- hearing ------------------------------------------------------------------------------------------
 
-    def _run(self) -> None:
+    def _run(self, watch: Watch) -> None:
         while not self._closing.is_set():
-            batch = self._watch.batch(self._pause())
+            batch = watch.batch(self._pause())
             with self._lock:
                 self._handle(batch)
 
@@ -190,12 +196,13 @@ class Watching:
             path: (project, place) for project in self._projects.values() for path, place in project.places().items()
         }
         self._places = found
-        self._watch.follow([self._registry.parent, *found])
+        if self._watch is not None:
+            self._watch.follow([self._registry.parent, *found])
 
     def _head(self, project: Surveyed, tree: Tree) -> None:
         """A rebase is one change, however many commits it makes."""
         if repository.rebasing(tree.worktree) and self._goes_on(tree):
-            self._rebasing[tree] = project, clock.monotonic() + self._watch.ceiling + _REBASE_PAUSE
+            self._rebasing[tree] = project, clock.monotonic() + self._rebase_pause()
             return
         self._rebasing.pop(tree, None)
         head = project.moved(tree)
@@ -207,6 +214,10 @@ class Watching:
         self._announce("git:changed", project=str(project.store.project.root), feature_id=only, **where)
         for feature in features:
             self._upkeep.renew(project.store, feature)
+
+    def _rebase_pause(self) -> float:
+        """While commits come in one stream, we hear of them only when the longest wait for a batch is over."""
+        return _REBASE_PAUSE + (self._watch.ceiling if self._watch is not None else 0.0)
 
     def _goes_on(self, tree: Tree) -> bool:
         held = self._rebasing.get(tree)

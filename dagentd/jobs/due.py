@@ -39,11 +39,10 @@ def all_of(
 
 def renewal_of(store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts) -> Done:
     """What follows from the feature and its worktree: contexts, and the end of sessions."""
-    archived = archive_ended(store, feature, settings)
     rebuilt = context.rebuild(store, feature, settings, shared)
-    done = dict.fromkeys(archived, "archived")
-    for folder in rebuilt.written:
-        done[folder.id] = _joined(done.get(folder.id, ""), "context written")
+    done = {folder.id: "context written" for folder in rebuilt.written}
+    for session_id in archive_ended(store, feature, settings):
+        done[session_id] = _joined(done.get(session_id, ""), "archived")
     lines = [Line(session_id, feature.tree.name, None, 0, told, []) for session_id, told in done.items()]
     problems = [Problem.of("context", error, clock.stamp()) for _, error in rebuilt.errors]
     return Done(lines, problems, rebuilt.sources)

@@ -14,7 +14,7 @@ class Document(BaseModel):
     """Python names inside, camelCase outside. Only what was there or was set is written back, so a null
     stays a null and a missing field stays missing."""
 
-    model_config = ConfigDict(extra="allow", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(defer_build=True, extra="allow", alias_generator=to_camel, populate_by_name=True)
 
     @classmethod
     def parse(cls, raw: Any) -> Self:

@@ -14,7 +14,7 @@ class Params(BaseModel):
     """camelCase outside; a name that is not known is refused, because a misspelt one would be ignored, and so is a
     value of another type, because "no" would be read as false and "10" as a number."""
 
-    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, frozen=True, strict=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", alias_generator=to_camel, frozen=True, strict=True)
 
 
 class Nothing(Params):

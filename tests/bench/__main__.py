@@ -29,6 +29,9 @@ def main(wanted: list[str]) -> int:
     # Beside the source and not in /tmp, which may be in memory and then syncs for nothing.
     with tempfile.TemporaryDirectory(prefix=".bench-", dir=Path(__file__).parents[2]) as name:
         os.environ |= {"HOME": name, "XDG_STATE_HOME": f"{name}/state", "XDG_CONFIG_HOME": f"{name}/config"}
+        # As installed: the first run of a command leaves its bytecode for the others, whatever the developer prefers.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = f"{name}/bytecode"
         for part in wanted or PARTS:
             import_module(f"tests.bench.{part}").measure(Path(name), report)
     if report.missed:
