@@ -22,11 +22,12 @@ $_dagentd_line"
 		esac
 	fi
 	# DAGENTD_PROBE is set by `dagentd hooks status` alone: word of it goes to a name of its own, and nothing after this
-	# part is run. Word that is there was not taken yet, and whoever takes it looks after that: one is enough. To open
-	# anything else in its place could wait, as a FIFO does, or lead elsewhere, as a link does.
+	# part is run. Word that is there was not taken yet, and whoever takes it looks after that: one is enough. Taken
+	# word is an empty file. To open what else is in its place could wait, as for a FIFO, or lead elsewhere, as a link.
 	_dagentd_note=$_dagentd_dir/dagentd/spool/${DAGENTD_PROBE:+probe.}EVENT$_dagentd_name
-	if [ ! -e "$_dagentd_note" ] && [ ! -L "$_dagentd_note" ]; then
-		echo "${DAGENTD_PROBE:-EVENT}" >"$_dagentd_note"
+	if [ ! -s "$_dagentd_note" ] && [ ! -L "$_dagentd_note" ] &&
+		{ [ -f "$_dagentd_note" ] || [ ! -e "$_dagentd_note" ]; }; then
+		echo "${DAGENTD_PROBE:-EVENT}" >>"$_dagentd_note"
 	fi
 	if [ -n "${DAGENTD_PROBE:-}" ]; then
 		exit 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import stat
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -49,11 +50,11 @@ class Spool:
             return
 
     def take(self) -> list[Note]:
-        """All there is, each removed before it is returned. Nothing is lost by that: a hook runs after the change it
+        """All there is, each emptied before it is returned. Nothing is lost by that: a hook runs after the change it
         tells of, so whoever looks at the worktree after this sees the change of a hook that was just writing.
-        Names only: what is in a file, or whether it is one, does not matter."""
+        What is in a file does not matter: its name says all."""
         names = self._names()
-        taken = [name for name in names if not name.startswith(_PROBE) and self._removed(name)]
+        taken = [name for name in names if not name.startswith(_PROBE) and self._took(name)]
         foreign = [name for name in taken if name != _PING and _event(name) not in EVENTS]
         if foreign:
             _log.warning("%s: removed %d files that no hook of ours wrote", self._folder, len(foreign))
@@ -103,6 +104,34 @@ class Spool:
         if not dot:
             return Note(event, self._project.root)
         return Note(event, worktrees.checkout(self._project.common_dir, worktree))
+
+    def _took(self, name: str) -> bool:
+        """Whether there was word. The file stays, empty: to make a new one for each commit costs a hook up to 1 ms on
+        ext4, which looks for an inode that was not freed lately; to write to an empty one costs 0.1 ms."""
+        try:
+            status = os.lstat(self._folder / name)
+        except OSError:
+            return False
+        if _event(name) not in EVENTS or not stat.S_ISREG(status.st_mode):
+            return self._removed(name)
+        if self._is_of_no_worktree(name):
+            return self._removed(name) and status.st_size > 0
+        return status.st_size > 0 and self._emptied(name)
+
+    def _emptied(self, name: str) -> bool:
+        try:
+            fd = disk.open_append(self._folder / name)
+        except OSError:
+            return self._removed(name)
+        try:
+            disk.cut(fd, 0, self._folder / name)
+        finally:
+            os.close(fd)
+        return True
+
+    def _is_of_no_worktree(self, name: str) -> bool:
+        worktree = name.partition(".")[2]
+        return worktree != "" and not os.path.isdir(self._project.common_dir / "worktrees" / worktree)
 
     def _removed(self, name: str) -> bool:
         """A folder stays, and so does what we may not remove; it is named once."""

@@ -129,4 +129,5 @@ def test_the_daemon_takes_what_arrives(daemon: Daemon, project: SampleProject) -
     assert "The daemon takes what arrives." in daemon.dagentd("hooks", "status", cwd=project.root)
     git(project.worktree, "commit", "-q", "--allow-empty", "-m", "x")
     spool = project.root / ".git" / "dagentd" / "spool"
-    until(lambda: os.listdir(spool) == [], "taking the word of the commit")
+    until(lambda: not any(path.stat().st_size for path in spool.iterdir()), "taking the word of the commit")
+    assert [path.name for path in spool.iterdir()] == [f"post-commit.{project.feature}"]

@@ -133,12 +133,13 @@ class Hooked:
             git(self.root, "add", "-A")
 
     def everything(self) -> dict[str, tuple[int, bytes]]:
-        """All files and folders that hooks could be in, and git's configuration, with mode and content."""
+        """All files and folders that hooks could be in, and git's configuration, with mode and content; of the spool,
+        that it is there."""
         own = self.root / ".git"
         found = [path for path in self.root.rglob("*") if ".git" not in path.relative_to(self.root).parts]
         for top in (own / "hooks", own / "other", own / "dagentd", self.tmp):
             found += [path for path in (top, *top.rglob("*")) if path.exists()]
-        return {str(path): _look(path) for path in [*found, own / "config"]}
+        return {str(path): _look(path) for path in [*found, own / "config"] if path.parent.name != "spool"}
 
 
 def _look(path: Path) -> tuple[int, bytes]:

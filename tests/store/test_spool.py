@@ -31,8 +31,9 @@ def folder(project: SampleProject) -> Path:
 
 def test_names_say_what_happened_and_where(spool: Spool, folder: Path, project: SampleProject) -> None:
     (folder / "post-commit").write_text("post-commit\n")
-    (folder / f"post-checkout.{project.feature}").write_text("")
-    (folder / "post-merge.gone").write_text("")
+    (folder / f"post-checkout.{project.feature}").write_text("x")
+    (folder / "post-merge.gone").write_text("x")
+    (folder / "post-rewrite.gone").write_text("")
     taken = spool.take()
     assert sorted(taken, key=lambda note: note.event) == [
         Note("post-checkout", project.worktree),
@@ -40,7 +41,10 @@ def test_names_say_what_happened_and_where(spool: Spool, folder: Path, project: 
         Note("post-merge", None),
     ]
     assert spool.take() == []
-    assert os.listdir(folder) == []
+    left = {path.name: path.read_text() for path in folder.iterdir()}
+    assert left == {"post-commit": "", f"post-checkout.{project.feature}": ""}, "empty, and only of worktrees there are"
+    (folder / "post-commit").write_text("x")
+    assert spool.take() == [Note("post-commit", project.root)]
 
 
 def test_without_a_folder_there_is_nothing_to_take(project: SampleProject) -> None:
@@ -52,13 +56,13 @@ def test_without_a_folder_there_is_nothing_to_take(project: SampleProject) -> No
 def test_a_worktree_that_was_moved_is_known_by_its_new_place(
     spool: Spool, folder: Path, project: SampleProject, tmp_path: Path
 ) -> None:
-    (folder / f"post-commit.{project.feature}").write_text("")
+    (folder / f"post-commit.{project.feature}").write_text("x")
     git(project.root, "worktree", "move", str(project.worktree), str(tmp_path / "moved\nhere"))
     assert spool.take() == [Note("post-commit", tmp_path / "moved\nhere")]
 
 
 def test_a_note_need_not_be_a_plain_file(spool: Spool, folder: Path, project: SampleProject, tmp_path: Path) -> None:
-    """Nothing is opened, so nothing is waited for, and nothing a link leads to is touched."""
+    """Nothing is waited for, and nothing a link leads to is touched."""
     secret = tmp_path / "secret"
     secret.write_text("x")
     os.mkfifo(folder / "post-commit")
@@ -67,7 +71,8 @@ def test_a_note_need_not_be_a_plain_file(spool: Spool, folder: Path, project: Sa
     with open(folder / "post-rewrite", "wb") as huge:
         huge.truncate(1 << 40)
     assert {note.event for note in spool.take()} == {"post-commit", "post-checkout", "post-rewrite"}
-    assert os.listdir(folder) == ["post-merge"]
+    assert sorted(os.listdir(folder)) == ["post-merge", "post-rewrite"]
+    assert (folder / "post-rewrite").stat().st_size == 0
     assert secret.read_text() == "x"
 
 
@@ -105,7 +110,7 @@ def test_no_change_is_missed_by_whoever_looks_after_taking(spool: Spool, folder:
     looks sees the last change in the end."""
     state, rounds = tmp_path / "state", 300
     state.write_text("0")
-    change, word = 'echo $n >"$1/new"; mv "$1/new" "$1/state"', '[ -e "$0" ] || echo x >"$0"'
+    change, word = 'echo $n >"$1/new"; mv "$1/new" "$1/state"', '[ -s "$0" ] || echo x >>"$0"'
     script = f'n=0; while [ $n -lt "$2" ]; do n=$((n+1)); {change}; {word}; done'
     command = ["sh", "-c", script, str(folder / "post-commit"), str(tmp_path), str(rounds)]
     done = threading.Event()
