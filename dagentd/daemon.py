@@ -18,7 +18,6 @@ from dagentd.adapters.signals import Signals
 from dagentd.adapters.watch import Watch
 from dagentd.errors import DagentdError
 from dagentd.events import Events
-from dagentd.jobs import due
 from dagentd.jobs.reconcile import Report
 from dagentd.jobs.summary import project as project_summary
 from dagentd.model.problem import Problem
@@ -239,6 +238,8 @@ def _bug(error: BaseException) -> None:
 
 def once(project: Project, settings: Settings) -> Report:
     """Do everything that is due in one project."""
+    from dagentd.jobs import due
+
     with writing(project, settings) as store:
         return due.in_project(store, settings)
 

@@ -1,4 +1,4 @@
-"""`session.*`: what tools do with sessions."""
+"""`session.*`: what tools do with sessions. The larger jobs load with their first call, so that a start is short."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 from dagentd.errors import InvalidInput, LimitReached
 from dagentd.jobs import gone, summary
-from dagentd.jobs import request as requests
-from dagentd.jobs import search as searching
 from dagentd.model.documents import AgentDescription, Context, Document
 from dagentd.model.jsontext import Undecodable
 from dagentd.rpc import params
@@ -101,6 +99,8 @@ def search(caller: Caller, given: params.Search) -> dict[str, Any]:
     """Messages with all words of `query`, best first: every message ever seen, found by what it says now. Words in
     quotes stand side by side; in the one-line `snippet` each match is in «guillemets»."""
     stores = caller.service.stores() if given.project is None else [store_at(caller.service, given.project)]
+    from dagentd.jobs import search as searching
+
     return {"hits": searching.by_index(stores, given.query, given.session_id, given.limit)}
 
 
@@ -158,12 +158,16 @@ def _check(document: type[Document], raw: dict[str, Any]) -> None:
 
 def build_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any]:
     """The request to send to a model, with the user's message."""
+    from dagentd.jobs import request as requests
+
     of = caller.service.settings_of
     return _with(caller, given, lambda store, s: requests.build(store, s, given.user_message, of(store.project)))
 
 
 def preview_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any]:
     """The same as buildRequest, with what each part costs."""
+    from dagentd.jobs import request as requests
+
     of = caller.service.settings_of
     return _with(caller, given, lambda store, s: requests.preview(store, s, given.user_message, of(store.project)))
 
