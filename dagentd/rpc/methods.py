@@ -24,7 +24,7 @@ class Method:
 
     @property
     def summary(self) -> str:
-        return (self.answer.__doc__ or "").strip()
+        return " ".join((self.answer.__doc__ or "").split())
 
     def parse(self, given: Any) -> Params:
         """Parameters by name, checked before the call."""
