@@ -76,8 +76,15 @@ def session_of(
     service: Service, session_id: str, project: str | None, worktree: str | None
 ) -> Iterator[tuple[Store, Session]]:
     """The session, kept open for as long as it is used."""
-    store = store_of(service, session_id, project, worktree)
-    with store.using(session_id, worktree) as session:
+    with contextlib.ExitStack() as stack:
+        store = store_of(service, session_id, project, worktree)
+        try:
+            session = stack.enter_context(store.using(session_id, worktree))
+        except NotFound:  # the project was opened anew in this moment, for writing or for reading only
+            store, before = store_of(service, session_id, project, worktree), store
+            if store is before:
+                raise
+            session = stack.enter_context(store.using(session_id, worktree))
         yield store, session
 
 

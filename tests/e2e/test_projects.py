@@ -196,6 +196,33 @@ def test_a_project_that_another_process_writes_to_is_read_until_that_one_ends(
     assert [message["content"] for message in held] == ["theirs", "later", "ours"]
 
 
+@pytest.mark.usefixtures("beats")
+def test_who_reads_notices_nothing_when_a_project_is_taken_over(
+    daemon: Daemon, project: SampleProject, other: subprocess.Popen[str]
+) -> None:
+    daemon.run(project.root)
+    done = threading.Event()
+    errors: list[RpcError] = []
+
+    def read() -> None:
+        with daemon.client() as client:
+            while not done.is_set():
+                try:
+                    client.call("session.getHistory", sessionId=PM)
+                except RpcError as error:
+                    errors.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    other.send_signal(signal.SIGKILL)
+    until(lambda: daemon.status["health"] == "ok", "taking it over")
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert errors == []
+
+
 def test_what_was_wrong_with_a_session_goes_with_it(daemon: Daemon, project: SampleProject) -> None:
     daemon.run(project.root)
     create(daemon, project.root)
