@@ -57,6 +57,26 @@ def derived(source: str, role: Any, timestamp: Any, content: Any, ordinal: int) 
     return "x-" + hashlib.sha256(parts).hexdigest()[:32]
 
 
+class Naming:
+    """Ids for the entries of one source, in their order. Those that have none are told apart by their number among
+    equal ones, counting those that got theirs from us the last time."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._equal: dict[str, int] = {}
+
+    def id_of(self, given: Any, role: Any, timestamp: Any, content: Any) -> str:
+        is_id = isinstance(given, str) and given != ""
+        if is_id and not given.startswith("x-"):
+            return str(given)
+        first = derived(self._source, role, timestamp, content, 0)
+        ordinal = self._equal.get(first, 0)
+        self._equal[first] = ordinal + 1
+        if is_id:
+            return str(given)
+        return derived(self._source, role, timestamp, content, ordinal) if ordinal else first
+
+
 def clashing(message_id: str, content: bytes) -> str:
     """The id of another message that came under an id which is taken."""
     return f"{message_id}~{hashlib.sha256(content).hexdigest()[:8]}"

@@ -62,21 +62,14 @@ def _identify(state: State, doc: Doc) -> list[Found]:
 
 
 def with_ids(entries: list[Any], source: str) -> list[dict[str, Any]]:
-    """The entries that are objects, each with an id. Those that have none are told apart by their number among
-    equal ones, counting those that got theirs from us the last time."""
-    equal: dict[bytes, int] = {}
+    """The entries that are objects, each with an id."""
+    naming = ids.Naming(source)
     result = []
     for entry in entries:
-        if not isinstance(entry, dict):
-            continue
-        given = entry.get("id")
-        if not isinstance(given, str) or not given or given.startswith("x-"):
-            parts = (entry.get("role"), entry.get("timestamp"), entry.get("content"))
-            ordinal = equal.setdefault(jsontext.encode(parts), 0)
-            equal[jsontext.encode(parts)] += 1
-            if not isinstance(given, str) or not given:
-                entry = {"id": ids.derived(source, *parts, ordinal)} | {k: v for k, v in entry.items() if k != "id"}
-        result.append(entry)
+        if isinstance(entry, dict):
+            given = entry.get("id")
+            own = naming.id_of(given, entry.get("role"), entry.get("timestamp"), entry.get("content"))
+            result.append(entry if own == given else {"id": own} | {k: v for k, v in entry.items() if k != "id"})
     return result
 
 
