@@ -7,45 +7,38 @@ from collections.abc import Callable
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dagentd.model import conversation, jsontext, records
 from dagentd.model.documents import Checkpoint, version_of
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.problem import Problem
-from dagentd.model.project import Project, SessionFolder
+from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
 from dagentd.store import layout
-from dagentd.store.actions import Announce, actions
+from dagentd.store.actions import actions
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.entry import Entry
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.new_message import NewMessage, new_message
 from dagentd.store.own_documents import write_document
 from dagentd.store.projections import Projections
+from dagentd.store.resources import Resources
 
 
 class Session:
     """Open for writing: whoever makes one holds the project's lock. Safe to call from any thread."""
 
     def __init__(
-        self,
-        project: Project,
-        folder: SessionFolder,
-        open_chronicle: Callable[[FirstLook], Chronicle],
-        settle: float,
-        temps: Temps,
-        on_work: Callable[[Session], None],
-        announce: Announce,
+        self, resources: Resources, folder: SessionFolder, open_chronicle: Callable[[FirstLook], Chronicle]
     ) -> None:
-        self.project = project
+        self.project = resources.project
         self.folder = folder
         self.id = folder.id
-        self._on_work, self._announce, self._temps = on_work, announce, temps
+        self._resources = resources
         self._life = threading.RLock()
         self._users = 0
         self._leaving = self._closed = False
-        self._projections = Projections(folder, settle, temps)
+        self._projections = Projections(folder, resources.settle, resources.temps)
         first = self._projections.first_look()
         self._chronicle = open_chronicle(first)
         try:
@@ -55,18 +48,17 @@ class Session:
             self._close()
             raise
         self._chronicle.tell = self._tell
-        on_work(self)
+        self._has_work()
 
     def _tell(self, committed: list[Record]) -> None:
         for fields in actions(committed):
             self.announce(**fields)
 
     def announce(self, **fields: Any) -> None:
-        task = self.fields.get("taskId")
-        self._announce(
-            "session:updated", project=str(self.project.root), feature_id=self.folder.feature.id, session_id=self.id,
-            task_id=task if isinstance(task, str) else None, **fields,
-        )  # fmt: skip
+        self._resources.announce_update(self.folder, self.fields.get("taskId"), **fields)
+
+    def _has_work(self) -> None:
+        self._resources.soon(self)
 
     def _join_others(self) -> None:
         """Take in chats of the same session that lie elsewhere: a twin under `nodes/`, a second name."""
@@ -232,7 +224,7 @@ class Session:
     def replace(self, name: str, raw: dict[str, Any]) -> bool:
         """Write the context or the agent description; False if it already is so."""
         self._check_writable()
-        return write_document(self.folder.document(name), raw, self._temps)
+        return write_document(self.folder.document(name), raw, self._resources.temps)
 
     def _check_writable(self) -> None:
         if self.folder.gone:
@@ -245,7 +237,7 @@ class Session:
     def _submit(self, plan: Any, alone: bool = False) -> Any:
         self._check_writable()
         answer = self._chronicle.submit(plan, alone)
-        self._on_work(self)
+        self._has_work()
         return answer
 
     # --- life ---------------------------------------------------------------------------------------------
@@ -255,13 +247,13 @@ class Session:
         self._chronicle.check()
         self._projections.reconcile()
         self._join_others()
-        self._on_work(self)
+        self._has_work()
 
     def look(self) -> bool:
         """Take in what others wrote. True if there is no context yet, or what it is made from changed."""
         before = self._outlook()
         self._projections.look_settled()
-        self._on_work(self)
+        self._has_work()
         return before != self._outlook() or not self.folder.document("context").exists()
 
     def _outlook(self) -> list[object]:
@@ -296,7 +288,7 @@ class Session:
         """Close it as soon as its documents are written, if nobody uses it then."""
         with self._life:
             self._leaving = not self._users
-        self._on_work(self)
+        self._has_work()
 
     @property
     def closed(self) -> bool:

@@ -20,6 +20,7 @@ from dagentd.store.index import Index
 from dagentd.store.own_documents import edit_document
 from dagentd.store.session import Session
 from dagentd.store.store import Store
+from dagentd.store.sweeping import Sweep
 from tests.store import reader
 from tests.store.place import FEATURE, PM, TASK, Place, said
 
@@ -433,7 +434,7 @@ def test_a_start_that_fails_lets_go_of_the_lock(place: Place, monkeypatch: pytes
     def bug(_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Store, "_sweep", bug)
+    monkeypatch.setattr(Sweep, "run", bug)
     with pytest.raises(ZeroDivisionError), place.store():
         pass
     monkeypatch.undo()

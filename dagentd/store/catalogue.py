@@ -1,0 +1,73 @@
+"""Finding: which features and sessions a project has, and which one a name means."""
+
+from __future__ import annotations
+
+from dagentd.errors import Conflict, NotFound
+from dagentd.model import ids
+from dagentd.model.project import FeatureFolder, GoneFolder, Project, SessionFolder
+from dagentd.store import layout, outlived
+from dagentd.store.kept import Kept
+
+
+class Catalogue:
+    """Holds nothing: every answer is what is on disk now."""
+
+    def __init__(self, project: Project, kept: Kept) -> None:
+        self._project, self._kept = project, kept
+
+    def features(self) -> list[FeatureFolder]:
+        return [feature for tree in layout.trees(self._project) for feature in layout.features(tree)]
+
+    def feature(self, feature_id: str, worktree: str | None = None) -> FeatureFolder:
+        ids.checked(feature_id, "feature id")
+        found = [feature for feature in self.features() if feature.id == feature_id]
+        if not found:
+            raise NotFound(f"no feature {feature_id} in {self._project.root}", hint="dagentd sessions")
+        return _meant(found, feature_id, worktree)
+
+    def folders(self) -> list[SessionFolder]:
+        return [folder for feature in self.features() for folder in layout.sessions(feature)]
+
+    def find(self, session_id: str, worktree: str | None = None) -> SessionFolder:
+        """Where a session is; of several worktrees that have it, the one named like its feature is meant. One that
+        is gone is found where its journal is kept, and can be read."""
+        ids.checked(session_id)
+        found = {folder.feature: folder for folder in self.folders() if folder.id == session_id}
+        if found:
+            return found[_meant(list(found), session_id, worktree)]
+        if worktree is None and (kept := self.gone(session_id)):
+            return kept[-1]
+        raise NotFound(f"no session {session_id} in {self._project.root}", hint="dagentd sessions")
+
+    def has(self, session_id: str, worktree: str | None = None) -> bool:
+        try:
+            return not self.find(session_id, worktree).gone
+        except NotFound:
+            return False
+
+    def everything(self) -> list[SessionFolder]:
+        """All sessions, and then what was kept of those that are gone."""
+        live = self.folders()
+        return [*live, *outlived.folders(self._kept, live)]
+
+    def gone(self, session_id: str | None = None) -> list[GoneFolder]:
+        """What was kept of sessions whose worktree is gone, of each the oldest first. `session_id` may also name one
+        of several with its number, as in `pm-feature-login.1`."""
+        found = outlived.folders(self._kept, self.folders())
+        return [each for each in found if session_id in (None, each.id, each.journal.stem)]
+
+
+def of_feature(feature: FeatureFolder, session_id: str) -> SessionFolder | None:
+    return next((each for each in layout.sessions(feature) if each.id == session_id), None)
+
+
+def _meant(found: list[FeatureFolder], name: str, worktree: str | None) -> FeatureFolder:
+    if worktree is not None:
+        found = [each for each in found if worktree in (each.tree.name, str(each.tree.worktree))]
+    own = [each for each in found if each.tree.name == each.id]
+    if len(found) == 1 or len(own) == 1:
+        return found[0] if len(found) == 1 else own[0]
+    if not found:
+        raise NotFound(f"{name} is not in worktree {worktree}", hint="dagentd sessions")
+    places = ", ".join(sorted(each.tree.name for each in found))
+    raise Conflict(f"{name} is in several worktrees: {places}", hint="Name one with `worktree`.")

@@ -1,0 +1,137 @@
+"""The sessions that are open: each at most once, some of them although nobody uses them just now."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from dagentd.errors import NotFound
+from dagentd.model.project import FeatureFolder, SessionFolder
+from dagentd.store.catalogue import Catalogue
+from dagentd.store.chronicle import Chronicle, Glance
+from dagentd.store.firstlook import FirstLook
+from dagentd.store.index import Index
+from dagentd.store.problems import Problems
+from dagentd.store.resources import Resources
+from dagentd.store.session import Session
+
+_OPEN = 32  # sessions kept open although nobody uses them
+
+
+class OpenSessions:
+    def __init__(self, resources: Resources, catalogue: Catalogue, problems: Problems) -> None:
+        self.lock = threading.RLock()  # also held by whoever makes or removes a session
+        self._resources, self._catalogue, self._problems = resources, catalogue, problems
+        self._open: dict[Path, Session] = {}
+        self._found: dict[tuple[str, str | None], SessionFolder] = {}
+        self._ended = False
+
+    @contextlib.contextmanager
+    def using(self, session_id: str, worktree: str | None = None) -> Iterator[Session]:
+        """A session for as long as it is used. Where it was found is remembered while it is open, so that the next
+        call need not look through all worktrees."""
+        folder = self._found.get((session_id, worktree))
+        if folder is None or not self._is_open(folder) or not os.path.lexists(folder.journal):
+            folder = self._catalogue.find(session_id, worktree)
+            self._found[session_id, worktree] = folder
+        with self.use(folder) as session:
+            yield session
+
+    @contextlib.contextmanager
+    def use(self, folder: SessionFolder) -> Iterator[Session]:
+        session = self.open(folder)
+        try:
+            yield session
+        finally:
+            self._problems.note(folder, session.problems)
+            session.leave()
+            if self._resources.read_only or folder.gone:
+                self._let_go(folder, session)
+            self._retire_some()
+
+    def _let_go(self, folder: SessionFolder, session: Session) -> None:
+        """Somebody else writes to it: the next one who asks reads it again."""
+        with self.lock:
+            if self._open.get(folder.journal) is session:
+                del self._open[folder.journal]
+        session.retire()
+
+    def open(self, folder: SessionFolder) -> Session:
+        """A session, open until the end."""
+        with self.lock:
+            if self._ended:
+                raise NotFound(f"{self._resources.project.root} is no longer served", hint="dagentd projects")
+            session = self._open.pop(folder.journal, None)
+            if session is None or not session.enter():
+                if session is not None:
+                    session.retire()
+                session = Session(self._resources, folder, self._chronicle(folder))
+                session.enter()
+            self._open[folder.journal] = session  # last: the order tells which was not used for longest
+            return session
+
+    def _chronicle(self, folder: SessionFolder) -> Callable[[FirstLook], Chronicle]:
+        kept = self._resources.kept
+        if self._resources.read_only or folder.gone:
+            return lambda first: Glance(folder, kept, Index(None), first)
+        return lambda first: Chronicle(folder, kept, self._resources.index, first)
+
+    def document(self, folder: SessionFolder) -> dict[str, Any] | None:
+        """The document of a session that is open: what is on disk may be behind it."""
+        session = self._open.get(folder.journal)
+        return session.document() if session is not None and self._is_open(folder) else None
+
+    def _is_open(self, folder: SessionFolder) -> bool:
+        session = self._open.get(folder.journal)
+        return session is not None and not session.closed and not session.gone
+
+    def _retire_some(self) -> None:
+        """Keep only some open: a project has more sessions than a process may have files open."""
+        if len(self._open) <= _OPEN:
+            return
+        with self.lock:
+            self._open = {path: session for path, session in self._open.items() if not session.closed}
+            self._found = {key: folder for key, folder in self._found.items() if folder.journal in self._open}
+            for session in list(self._open.values())[:-_OPEN]:
+                session.retire()
+
+    # --- closing ------------------------------------------------------------------------------------------
+
+    def let_go(self, feature: FeatureFolder) -> None:
+        """Close what is open of a feature that is gone."""
+        with self.lock:
+            for session in self._open.values():
+                if session.folder.feature.path == feature.path:
+                    session.retire()
+
+    def close_lost(self, session_id: str) -> None:
+        """Close what is still open of it from before its worktree was gone: it would write to the same file."""
+        self._close(lambda path, session: session.id == session_id and not os.path.lexists(path))
+
+    def close_all_of(self, session_id: str) -> None:
+        self._close(lambda _, session: session.id == session_id)
+
+    def _close(self, concerned: Callable[[Path, Session], bool]) -> None:
+        for path, session in list(self._open.items()):
+            if concerned(path, session):
+                del self._open[path]
+                session.close()
+
+    @property
+    def ended(self) -> bool:
+        return self._ended
+
+    def end(self) -> None:
+        """No more are opened."""
+        with self.lock:
+            self._ended = True
+
+    def close(self) -> None:
+        with self.lock:
+            for session in self._open.values():
+                session.close()
+            self._open = {}

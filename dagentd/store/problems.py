@@ -1,0 +1,53 @@
+"""What is wrong in one project: with its folders, and with its sessions as they were last seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from dagentd.adapters import clock
+from dagentd.errors import DagentdError
+from dagentd.model.problem import Problem, still_wrong
+from dagentd.model.project import SessionFolder
+
+
+class Problems:
+    def __init__(self) -> None:
+        self._barred: list[Problem] = []
+        self._unserved: dict[Path, Problem] = {}  # by the journal of a session that cannot be opened
+        self._noted: dict[Path, list[Problem]] = {}  # of sessions that may be closed again
+
+    def barred(self, errors: Iterable[DagentdError]) -> None:
+        """The folders that may not be looked into, all of them."""
+        self._barred = still_wrong(self._barred, [Problem.of("folder", error, clock.stamp()) for error in errors])
+
+    def note(self, folder: SessionFolder, problems: list[Problem]) -> None:
+        """Of a session that is served."""
+        self._noted[folder.journal] = problems
+
+    def served(self, folder: SessionFolder) -> None:
+        self._unserved.pop(folder.journal, None)
+
+    def unserved(self, folder: SessionFolder, error: DagentdError) -> None:
+        known = self._unserved.get(folder.journal)
+        if known is None or known.message != error.message:
+            self._unserved[folder.journal] = Problem.of(f"session-{folder.id}", error, clock.stamp())
+
+    def forget_others(self, there: set[Path]) -> None:
+        """Of sessions that are no longer there, by their journals."""
+        for known in (self._noted, self._unserved):
+            for gone in known.keys() - there:
+                known.pop(gone, None)
+
+    def is_newer(self, folder: SessionFolder) -> bool:
+        """Whether a session has records that only a newer version understands, as far as we know."""
+        return any(problem.id == "newer" for problem in self._noted.get(folder.journal, []))
+
+    def of_project(self) -> list[Problem]:
+        """Of folders that are barred and sessions that cannot be opened."""
+        return [*self._barred, *list(self._unserved.values())]  # a copy: other threads add to it
+
+    def all(self) -> list[Problem]:
+        """Of the project, and of every session as it was last seen."""
+        noted = list(self._noted.values())  # a copy: other threads add to it
+        return [*self.of_project(), *(problem for each in noted for problem in each)]
