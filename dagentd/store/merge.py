@@ -31,10 +31,10 @@ class Found:
 def merge(state: State, outside: Outside, at: str, settled: Callable[[Entry], bool]) -> list[Record]:
     """The records that take in what was done outside; none if nothing was. `settled` says whether a message had
     been in chat on disk for over a second."""
-    found = _identify(state, outside.chat) if outside.chat else []
+    found = identify(state, outside.chat) if outside.chat else []
     anew = bool(outside.chat and not outside.chat.ours and not any(one.entry and one.entry.here for one in found))
     remade = outside.remade or (anew and _remade(state, outside))
-    result = _arrivals(found, at) + _edits(found, outside.chat, at) + _returns(found, outside.chat, at)
+    result = _arrivals(found, at) + edits(found, outside.chat, at) + _returns(found, outside.chat, at)
     ignored = remade and outside.checkpoint and not outside.checkpoint.ours
     doc = merge_checkpoint(state, outside.checkpoint, at) if outside.checkpoint and not ignored else None
     if anew and not remade:
@@ -53,7 +53,7 @@ def merge(state: State, outside: Outside, at: str, settled: Callable[[Entry], bo
 # --- chat -----------------------------------------------------------------------------------------------------
 
 
-def _identify(state: State, doc: Doc) -> list[Found]:
+def identify(state: State, doc: Doc) -> list[Found]:
     found: dict[str, Found] = {}
     for raw in with_ids(doc.raw["messages"], doc.source):
         one = _identity(state, raw, found)
@@ -120,7 +120,7 @@ def _arrivals(found: list[Found], at: str) -> list[Record]:
     return result
 
 
-def _edits(found: list[Found], doc: Doc | None, at: str) -> list[Record]:
+def edits(found: list[Found], doc: Doc | None, at: str) -> list[Record]:
     return [
         records.edit(one.raw, one.line, at)
         for one in found
