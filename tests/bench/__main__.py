@@ -17,6 +17,7 @@ PARTS = (
     "starting",
     "socket",
     "watching",
+    "worktrees",
     "freshness",
     "contexts",
     "hooks",

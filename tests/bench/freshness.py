@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 
-from dagentd.rpc.client import Client, NotRunning
+from dagentd.rpc.client import Client
 from tests.bench.report import Report
+from tests.bench.served import git, serving
 
 SESSIONS, ROUNDS, SETTLE = 20, 21, 100.0  # the last in milliseconds, as is the default
 
@@ -20,15 +17,8 @@ SESSIONS, ROUNDS, SETTLE = 20, 21, 100.0  # the last in milliseconds, as is the 
 def measure(folder: Path, report: Report) -> None:
     report.heading(f"From a commit to {SESSIONS} contexts")
     repo, worktree = _project(folder / "fresh")
-    with tempfile.TemporaryDirectory(prefix="dagentd-bench-") as short:
-        environment = {**os.environ, "DAGENTD_SOCKET": f"{short}/s"}
-        daemon = subprocess.Popen([sys.executable, "-m", "dagentd", "run", str(repo)], env=environment,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
-        try:
-            taken = _rounds(Path(short, "s"), repo, worktree)
-        finally:
-            daemon.terminate()
-            daemon.wait()
+    with serving(repo) as (client, _):
+        taken = _rounds(client, repo, worktree)
     median = statistics.median(taken)
     report.ratio("all contexts new, median, against the settle time", median, SETTLE, 1.5)
     report.figure("of that our own work", f"{median - SETTLE:.0f} ms")
@@ -43,20 +33,19 @@ def _project(root: Path) -> tuple[Path, Path]:
         path.write_text(f"print({number})\n" * 50)
     (root / "CLAUDE.md").write_text("- Keep it simple.\n" * 300)
     worktree = root / ".dagent-worktrees" / "f"
-    _git(root, "init", "-q", ".")
-    _git(root, "add", ".")
-    _git(root, "commit", "-q", "-m", "Start")
-    _git(root, "worktree", "add", "-q", str(worktree))
+    git(root, "init", "-q", ".")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "Start")
+    git(root, "worktree", "add", "-q", str(worktree))
     (worktree / ".dagent").mkdir()
     (worktree / ".dagent" / "feature.json").write_text(json.dumps({"id": "f", "name": "F", "description": "Faster"}))
     return root, worktree
 
 
-def _rounds(socket: Path, repo: Path, worktree: Path) -> list[float]:
-    with _client(socket) as client:
-        for number in range(SESSIONS):
-            task = {"taskId": f"t{number}", "taskState": "in_dev"}
-            client.call("session.getOrCreate", project=str(repo), type="task", agentType="dev", featureId="f", **task)
+def _rounds(client: Client, repo: Path, worktree: Path) -> list[float]:
+    for number in range(SESSIONS):
+        task = {"taskId": f"t{number}", "taskState": "in_dev"}
+        client.call("session.getOrCreate", project=str(repo), type="task", agentType="dev", featureId="f", **task)
     contexts = [worktree / ".dagent/sessions" / f"context_dev-task-f-t{n}-in_dev.json" for n in range(SESSIONS)]
     while not all(map(Path.exists, contexts)):
         time.sleep(0.05)
@@ -65,25 +54,9 @@ def _rounds(socket: Path, repo: Path, worktree: Path) -> list[float]:
 
 def _round(worktree: Path, contexts: list[Path], number: int) -> float:
     time.sleep(0.5)
-    _git(worktree, "commit", "-q", "--allow-empty", "-m", f"Commit {number}")
+    git(worktree, "commit", "-q", "--allow-empty", "-m", f"Commit {number}")
     end = time.time_ns()
-    head = _git(worktree, "rev-parse", "HEAD")
+    head = git(worktree, "rev-parse", "HEAD")
     while not all(json.loads(path.read_text()).get("gitCommit") == head for path in contexts):
         time.sleep(0.01)
     return (max(path.stat().st_mtime_ns for path in contexts) - end) / 1e6
-
-
-def _client(socket: Path) -> Client:
-    while True:
-        try:
-            client = Client(socket, timeout=60)
-            client.call("daemon.ping")
-            return client
-        except NotRunning:
-            time.sleep(0.02)
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=Bench", "-c", "user.email=bench@example.org")
-    done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
