@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
-
-_TEXTS = {
-    ("project", "structure"): "projectStructure",
-    ("project", "claudeMd"): "claudeMd",
-    ("project", "projectMd"): "projectMd",
-    ("feature", "name"): "featureName",
-    ("feature", "spec"): "spec",
-    ("task", "title"): "taskTitle",
-}
-_LISTS = {
-    ("project", "recentCommits"): "recentCommits",
-    ("task", "dependencies"): "dependencies",
-    ("task", "dependents"): "dependents",
-}
 
 
 def canonical(raw: dict[str, Any], session: dict[str, Any]) -> dict[str, Any]:
     """What has a name today gets it; the rest stays where it was. The daemon builds a newer one anyway."""
     parts = {name: dict(raw[name]) for name in ("project", "feature", "task") if isinstance(raw.get(name), dict)}
     flat: dict[str, Any] = {key: session[key] for key in ("featureId", "taskId", "taskState") if key in session}
-    for (part, old), new in _TEXTS.items():
-        _move(parts.get(part, {}), old, flat, new, _text)
-    for (part, old), new in _LISTS.items():
-        _move(parts.get(part, {}), old, flat, new, _lines)
+    for (part, old), (new, read) in _NAMES.items():
+        value = read(parts.get(part, {}).get(old))
+        if value is not None and new not in raw:
+            del parts[part][old]
+            flat[new] = value
     others = {key: value for key, value in raw.items() if key not in parts}
-    tokens = raw.get("tokens")
-    if isinstance(tokens, (int, float)):
-        others["tokens"] = {"total": tokens}
-    return {**flat, **others, **{name: rest for name, rest in parts.items() if rest}}
-
-
-def _move(part: dict[str, Any], old: str, flat: dict[str, Any], new: str, read: Any) -> None:
-    value = read(part.get(old))
-    if value is not None:
-        del part[old]
-        flat[new] = value
+    if isinstance(raw.get("tokens"), (int, float)):
+        others["tokens"] = {"total": raw["tokens"]}
+    return {**others, **flat, **{name: rest for name, rest in parts.items() if rest}}
 
 
 def _text(value: Any) -> str | None:
@@ -62,3 +42,16 @@ def _line(item: Any) -> str | None:
         return f"{commit[:7]} - {subject.split(chr(10), 1)[0]}"
     task = item.get("id", item.get("taskId"))
     return task if isinstance(task, str) else None
+
+
+_NAMES: dict[tuple[str, str], tuple[str, Callable[[Any], Any]]] = {
+    ("project", "structure"): ("projectStructure", _text),
+    ("project", "claudeMd"): ("claudeMd", _text),
+    ("project", "projectMd"): ("projectMd", _text),
+    ("project", "recentCommits"): ("recentCommits", _lines),
+    ("feature", "name"): ("featureName", _text),
+    ("feature", "spec"): ("spec", _text),
+    ("task", "title"): ("taskTitle", _text),
+    ("task", "dependencies"): ("dependencies", _lines),
+    ("task", "dependents"): ("dependents", _lines),
+}
