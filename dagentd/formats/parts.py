@@ -78,8 +78,12 @@ def _known(word: Any) -> str | None:
 
 
 def others(entry: Entry, content: Any, metadata: dict[str, Any]) -> dict[str, Any]:
-    """Fields that we do not know stay on the message, and those whose place another one took."""
-    others = {key: entry[key] for key in entry if key not in _TAKEN}
+    """Fields that we do not know stay on the message, and those whose place another one took. One whose name has a
+    lone surrogate goes into the metadata: pydantic refuses it as a name, and so would every request."""
+    others: dict[str, Any] = {}
+    for key, value in entry.items():
+        if key not in _TAKEN:
+            (others if _is_name(key) else metadata)[key] = value
     if entry.get("text") not in (None, content):
         others["text"] = entry["text"]
     if entry.get("media") not in (None, metadata.get("media")):
@@ -87,3 +91,7 @@ def others(entry: Entry, content: Any, metadata: dict[str, Any]) -> dict[str, An
     if entry.get("role") is not None and "direction" in entry:
         others["direction"] = entry["direction"]
     return others
+
+
+def _is_name(key: str) -> bool:
+    return key.isascii() or not any("\ud800" <= character <= "\udfff" for character in key)

@@ -226,5 +226,5 @@ def test_a_description_that_cannot_be_understood_is_the_usual_one_and_keeps_what
 def test_a_document_that_is_no_object_is_refused(name: str) -> None:
     with pytest.raises(Undecodable, match=f"^{name} must hold an object, not a list$"):
         converted(CHAT, {name: []}, "L5")
-    with pytest.raises(Undecodable, match="^must hold an object, not null$"):
+    with pytest.raises(Undecodable, match=r"^must hold an object, not null$"):
         converted(CHAT, None, "L5")

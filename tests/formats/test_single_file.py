@@ -68,7 +68,7 @@ def test_a_whole_conversation() -> None:
     ],
 )
 def test_each_type_has_its_session(kind: str, task: str | None, session_id: str, state: str | None) -> None:
-    raw = {"id": "old", "type": kind, "featureId": "other", "taskId": task, "messages": []}
+    raw: dict[str, Any] = {"id": "old", "type": kind, "featureId": "other", "taskId": task, "messages": []}
     found = converted("sessions/old.json", raw, "L4")
     assert (found.session_id, found.alias) == (session_id, "old")
     assert found.fields["agentType"] == session_id.split("-")[0]
@@ -110,7 +110,7 @@ def test_an_id_that_could_be_no_file_name_gives_way_to_that_of_its_file() -> Non
 
 def test_ids_that_are_too_long_together_give_no_session() -> None:
     source = legacy.Source("sessions/old.json", "f" * 150, None, "old")
-    with pytest.raises(Undecodable, match="gives no session: .* cannot be a session id"):
+    with pytest.raises(Undecodable, match=r"gives no session: .* cannot be a session id"):
         legacy.convert({"type": "dev-task", "taskId": "t" * 150}, "L4", source)
     with pytest.raises(Undecodable, match="must hold an object, not a list"):
         legacy.convert([], "L4", source)
