@@ -5,29 +5,25 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files
-from dagentd.errors import Conflict, DagentdError, NotFound
-from dagentd.model import records
+from dagentd.adapters import clock, disk
+from dagentd.errors import DagentdError, NotFound
 from dagentd.model.documents import position_of
 from dagentd.model.problem import Problem
-from dagentd.model.project import DOCUMENTS, SessionFolder
+from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
+from dagentd.store import complaints, opening
 from dagentd.store import journal as journals
-from dagentd.store import opening
 from dagentd.store.commits import CommitQueue, Plan, Ticket
-from dagentd.store.entry import Entry
 from dagentd.store.firstlook import FirstLook
-from dagentd.store.heal import lacking
 from dagentd.store.index import Index
-from dagentd.store.journal import Altered, Journal, Lost
+from dagentd.store.journal import Altered, Journal, Line, Lost
 from dagentd.store.kept import Kept
+from dagentd.store.mending import Mended, Mending
 
-_REMOVAL = 2.0  # seconds in which a program that removes a session's folder has removed the files in it
 _TRIES = 100  # to mend a journal that another program goes on altering
 
 
@@ -41,6 +37,7 @@ class Chronicle:
         self.gone: DagentdError | None = None
         self._kept, self._index = kept, index
         self._queue = CommitQueue(self._commit)
+        self._mending = Mending(folder, kept, self._note_altered)
         self.tell: Callable[[list[Record]], None] = lambda _: None  # who wants to know what was committed
         with disk.explained(folder.journal):
             self._open(first)
@@ -124,17 +121,14 @@ class Chronicle:
         self.journal = journal
         journals.keep(journal, self.folder.id, self._kept)
         if journal.twin is not None:
-            told = "its kept journal is a copy, because the git folder is on another file system"
-            self.note("kept-by-copy", DagentdError(told, path=journal.path, hint="Nothing to do."))
+            self.note("kept-by-copy", complaints.kept_by_copy(journal.path))
         self.state = opening.read_state(journal, self._index.journal(journal.path))
-        if torn := journal.cut_tail():
-            told = "the end of the journal was cut off by a crash; it had not been acknowledged and is kept here"
-            self.note("torn", DagentdError(told, path=torn, hint="Look at it, then delete it."))
+        if tail := journal.cut_tail():
+            self.note("torn", complaints.torn(tail))
         for offset in journal.unreadable:
-            told = f"the line at byte {offset} is no record; it was skipped and is left in place"
-            self.note(f"unreadable-{offset}", DagentdError(told, path=journal.path, hint="Mend or ignore it."))
+            self.note(f"unreadable-{offset}", complaints.skipped(journal.path, offset))
         if self.state.unknown:
-            self.note("newer", self._newer())
+            self.note("newer", complaints.newer(self.folder.journal, self.state.unknown))
 
     def _recover_lost(self, documents: dict[str, dict[str, Any]]) -> None:
         if all(self.has(raw) for raw in documents.values()):
@@ -170,14 +164,7 @@ class Chronicle:
 
     def check_version(self) -> None:
         if self.state.unknown:
-            raise self._newer()
-
-    def _newer(self) -> Conflict:
-        return Conflict(
-            f"has records of type {self.state.unknown!a}, which only a newer dagentd understands",
-            path=self.folder.journal,
-            hint="Update dagentd; until then the session is read-only.",
-        )
+            raise complaints.newer(self.folder.journal, self.state.unknown)
 
     def _append(self, lines: list[opening.Lined]) -> None:
         try:
@@ -191,129 +178,46 @@ class Chronicle:
             self.note("journal", error)
             raise
         self.problems.pop("journal", None)
-        return self._apply(lines, start)
+        return self._apply(opening.placed(lines, start))
 
-    def _apply(self, lines: list[opening.Lined], start: int) -> None:
+    def _apply(self, lines: list[Line]) -> None:
         with self.lock:
-            for record, data in lines:
-                self.state.apply(record, start, data)
-                start += len(data)
+            for line in lines:
+                self.state.apply(line.record, line.start, line.data)
 
     # --- mending ------------------------------------------------------------------------------------------
 
     def _mend(self, lines: list[opening.Lined]) -> None:
-        """Our append is synced, but not in the file that now has the journal's name, or not alone. Whoever
-        altered it may go on while we mend."""
+        """Whoever altered the journal may go on while we mend it."""
         for _ in range(_TRIES):
             try:
                 with self.lock, disk.explained(self.folder.journal):
-                    return self._mend_once(lines)
+                    return self._go_on(self._mending.mend(self.journal, self.state, lines))
             except Altered:
                 continue
-        raise Conflict("another program keeps altering this file", path=self.folder.journal, hint="Stop it.")
+        raise complaints.keeps_altering(self.folder.journal)
 
-    def _mend_once(self, lines: list[opening.Lined]) -> None:
-        start = self.journal.size - sum(len(data) for _, data in lines)
-        mine = os.fstat(self.journal.fd)
-        try:
-            found = self.folder.journal.lstat()
-        except FileNotFoundError:
-            self._put_back()
-            return self._apply(lines, start)
-        self._note_altered()
-        same = os.path.samestat(found, mine)
-        if same and found.st_size > self.journal.size and self.journal.checksum_at(self.state.pos) == self.state.sum:
-            return self._read_on(lines)
-        return self._join(lines, start, same)
-
-    def _note_altered(self) -> None:
-        told = "was altered by another program; what dagentd knew and it lacked was put back"
-        self.note("journal-altered", DagentdError(told, path=self.folder.journal, hint="Nothing to do."))
-
-    def _put_back(self) -> None:
-        """Only the journal's name is gone: link it again. All documents gone too: the session was deleted, or its
-        worktree was, and nothing of it is made again."""
-        if not self._documents_stay():
-            self.gone = opening.gone(self.folder)
+    def _go_on(self, mended: Mended | None) -> None:
+        if mended is None:
+            self.gone = complaints.gone(self.folder)
             raise self.gone
-        held = self._kept.with_inode(self.folder.id, os.fstat(self.journal.fd))
-        if held is not None:
-            disk.link(held, self.folder.journal)
-            disk.sync_folder(self.folder.path)
-        else:
-            data = files.read_fd(self.journal.fd, self.journal.size)
-            files.publish(self.folder.journal, [data], expect=None, sync=True)
-            self._take_over(Journal.open(self.folder.journal))
-        self._note_altered()
-
-    def _documents_stay(self) -> bool:
-        """Git removes the files of a folder one by one, and fails if one comes back: let it finish."""
-        for _ in range(10):
-            if not any(self.folder.document(name).exists() for name in DOCUMENTS):
-                return False
-            time.sleep(_REMOVAL / 10)
-        return True
+        if mended.journal is not self.journal:
+            self.journal.close()
+        if mended.anew:
+            self._adopt(mended.journal)
+            return opening.fill_lines(self.state, mended.journal, None)
+        if mended.journal is not self.journal:
+            self._take_over(mended.journal)
+        return self._apply(mended.lines)
 
     def _take_over(self, journal: Journal) -> None:
         """Go on with another file that holds the same."""
-        self.journal.close()
         self.journal = journal
         self.state.read_record = journal.read_record
         journals.keep(journal, self.folder.id, self._kept)
 
-    def _read_on(self, lines: list[opening.Lined]) -> None:
-        """Somebody else appended. If that was half a line, ours is glued to it and goes in again, or the next
-        one would be."""
-        self.journal.size = os.fstat(self.journal.fd).st_size
-        held = [line for group in self.journal.groups(self.state.pos) for line in group]
-        if self.journal.whole < self.journal.size:
-            self.journal.append(b"\n")
-        present = {line.data for line in held}
-        again = [(record, data) for record, data in lines if data not in present]
-        start = self.journal.append(b"".join(data for _, data in again))
-        for line in held:
-            self.state.apply(line.record, line.start, line.data)
-        self._apply(again, start)
-
-    def _join(self, lines: list[opening.Lined], start: int, same: bool) -> None:
-        """Another content is under the journal's name: a restored backup, an editor's save, a cut."""
-        old, found = self.journal, Journal.open(self.folder.journal)
-        try:
-            if not same and self._continues(found, old):
-                self._take_over(found)
-                return self._apply(lines, start)
-            self._bring_up(found, lines, None if same else old)
-        except BaseException:
-            found.close()
-            raise
-        old.close()
-        self._adopt(found)
-        opening.fill_lines(self.state, found, None)
-        return None
-
-    def _bring_up(self, found: Journal, lines: list[opening.Lined], old: Journal | None) -> None:
-        """Append what is known and what is wanted to a journal that lacks it. Messages that have left chat are
-        read from the `old` file, if that is another one."""
-
-        def read(entry: Entry) -> Record | None:
-            if entry.line is not None:
-                return records.message(entry.raw(), entry.line, "")
-            return old.read_record(entry.start, entry.end) if old else None
-
-        found.drop_end(b"".join(data for _, data in lines))
-        scratch = opening.read_state(found, Index(None).journal(found.path))
-        found.cut_tail()
-        missing = opening.lines(lacking(self.state, scratch, read, clock.stamp()))
-        found.append(b"".join(data for _, data in missing + lines))
-
-    @staticmethod
-    def _continues(found: Journal, old: Journal) -> bool:
-        """An older copy of the same journal: append what it lacks, and every offset stays what it was."""
-        known, held = files.read_fd(old.fd, old.size), files.read_fd(found.fd, found.size)
-        if not known.startswith(held):
-            return False
-        found.append(known[len(held) :])
-        return True
+    def _note_altered(self) -> None:
+        self.note("journal-altered", complaints.altered(self.folder.journal))
 
 
 class Glance(Chronicle):
@@ -332,4 +236,4 @@ class Glance(Chronicle):
         opening.fill_lines(self.state, self.journal, first.documents().get("chat"))
 
     def _append(self, lines: list[opening.Lined]) -> None:
-        self._apply(lines, self.state.pos)
+        self._apply(opening.placed(lines, self.state.pos))

@@ -16,7 +16,7 @@ Reader = Callable[[Entry], Record | None]
 def lacking(known: State, found: State, read: Reader, at: str) -> list[Record]:
     """The records that bring `found`, the state of the journal as it is now, to what was `known`. `read` gives a
     message's record from where it still is. A message that the journal has stands as the journal has it."""
-    everything = _everything(known)
+    everything = known.entries.everything()
     lost = [entry for entry in everything if found.find(entry.id) is None]
     result, brought = _messages(lost, everything, read, at)
     away = [entry.id for entry in everything if not entry.here and _is_here(found, entry.id, brought)]
@@ -26,11 +26,6 @@ def lacking(known: State, found: State, read: Reader, at: str) -> list[Record]:
     if back:
         result.append(records.back(back, at))
     return result + _documents(known, found, at)
-
-
-def _everything(state: State) -> list[Entry]:
-    stored = {entry.id: entry for entry in state.index.before(None, 1 << 60)} | state.fresh | state.chat
-    return sorted(stored.values(), key=lambda entry: entry.rank)
 
 
 def _messages(lost: list[Entry], order: list[Entry], read: Reader, at: str) -> tuple[list[Record], set[str]]:

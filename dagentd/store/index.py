@@ -148,9 +148,6 @@ class JournalIndex:
     def in_chat(self) -> list[Entry]:
         return self._select("here order by rank")
 
-    def moved_after(self, pos: int) -> list[Entry]:
-        return self._select("moved > ?", pos)
-
     def before(self, rank: int | None, limit: int) -> list[Entry]:
         """The `limit` messages before a rank (None: the last ones), in order."""
         where = "rank < ? order by rank desc limit ?" if rank is not None else "? is null order by rank desc limit ?"

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock, disk
-from dagentd.errors import CorruptFile, NotFound
+from dagentd.errors import CorruptFile
 from dagentd.model import jsontext, records
 from dagentd.model.documents import Position, position_of
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
+from dagentd.store import complaints
 from dagentd.store import journal as journals
 from dagentd.store.heal import lacking
 from dagentd.store.index import Index, JournalIndex
-from dagentd.store.journal import Journal
+from dagentd.store.journal import Journal, Line
 from dagentd.store.kept import Kept
 from dagentd.store.merge import DERIVED, told_apart, with_ids
 from dagentd.store.state import State
@@ -61,12 +63,18 @@ def open_journal(folder: SessionFolder, kept: Kept, read: Callable[[], dict[str,
     try:
         return journals.create(folder.journal, folder.id, content, kept)
     except FileNotFoundError:
-        raise gone(folder) from None
+        raise complaints.gone(folder) from None
 
 
 def lines(group: list[Record]) -> list[Lined]:
     """One append as it is written: all records but the last say that more follow."""
     return [(record, record.line(more=number < len(group))) for number, record in enumerate(group, 1)]
+
+
+def placed(group: list[Lined], start: int) -> list[Line]:
+    """Where each line is, if the first begins at `start`."""
+    ends = list(accumulate((len(data) for _, data in group), initial=start))
+    return [Line(begin, data, record) for begin, (record, data) in zip(ends, group, strict=False)]
 
 
 def joined(group: list[Record]) -> bytes:
@@ -142,13 +150,6 @@ def _has(path: Path, position: Position) -> bool:
         journal.close()
 
 
-def gone(folder: SessionFolder) -> NotFound:
-    return NotFound(
-        f"session {folder.id} is no longer on disk", path=folder.path,
-        hint="If its worktree was removed, `dagentd sessions --gone` lists what was kept.",
-    )  # fmt: skip
-
-
 def unreadable(path: Path, why: str) -> CorruptFile:
     return CorruptFile(
         why, path=path, hint="Mend the file or move it away, then run `dagentd run --once`; it was left as it is."
@@ -168,7 +169,7 @@ def take_lines(state: State, lines: list[bytes]) -> bool:
 def fill_lines(state: State, journal: Journal, chat: dict[str, Any] | None) -> None:
     """Give the messages in chat their bytes: from the chat on disk where it has the same content, which is nearly
     always and spares reading the journal, else from the journal."""
-    missing = {entry.id: entry for entry in state.chat.values() if entry.line is None}
+    missing = {entry.id: entry for entry in state.entries.chat.values() if entry.line is None}
     for raw in chat.get("messages", []) if chat and missing else []:
         entry = missing.get(str(raw.get("id"))) if isinstance(raw, dict) else None
         if entry is not None:

@@ -13,7 +13,7 @@ from dagentd.adapters import clock, disk, files
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError
 from dagentd.model.project import SessionFolder
-from dagentd.store import opening, rendering
+from dagentd.store import complaints, rendering
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.intake import Intake
@@ -154,7 +154,7 @@ class Projections:
             work()
             return True
         except FileNotFoundError:
-            self._failed(now, opening.gone(self.folder))
+            self._failed(now, complaints.gone(self.folder))
         except OSError as error:
             self._failed(now, disk.told(error, self.folder.path))
         except DagentdError as error:
@@ -170,7 +170,7 @@ class Projections:
         self._failures += 1
         self._next_write = now + min(60.0, 2.0**self._failures / 10)
         if not self.folder.path.is_dir():
-            self._chronicle.gone = opening.gone(self.folder)
+            self._chronicle.gone = complaints.gone(self.folder)
         self._chronicle.note("documents", error)
 
     def _write(self) -> None:
@@ -191,7 +191,7 @@ class Projections:
     def _save(self, now: float) -> None:
         """Let the index follow now and then: it costs nearly as much as the messages did. Closing saves too."""
         with self._chronicle.lock:
-            if now >= self._saved + _SELDOM or len(self._chronicle.state.fresh) > _MOST_FRESH:
+            if now >= self._saved + _SELDOM or len(self._chronicle.state.entries.fresh) > _MOST_FRESH:
                 self._chronicle.state.save()
                 self._saved = now
 

@@ -6,20 +6,16 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from dagentd.adapters import clock
-from dagentd.errors import Conflict, InvalidInput, NotAllowed, NotFound
-from dagentd.model import conversation, jsontext, records
-from dagentd.model.documents import Checkpoint, version_of
-from dagentd.model.jsontext import Undecodable
+from dagentd.errors import NotAllowed, NotFound
 from dagentd.model.problem import Problem
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
-from dagentd.store import layout
+from dagentd.store import changes, layout, reading
 from dagentd.store.actions import actions
 from dagentd.store.chronicle import Chronicle
-from dagentd.store.entry import Entry
+from dagentd.store.commits import Plan
 from dagentd.store.firstlook import FirstLook
-from dagentd.store.new_message import NewMessage, new_message
+from dagentd.store.new_message import new_message
 from dagentd.store.own_documents import write_document
 from dagentd.store.projections import Projections
 from dagentd.store.resources import Resources
@@ -95,57 +91,23 @@ class Session:
             return self._chronicle.state.session
 
     def chat(self) -> list[dict[str, Any]]:
-        with self._chronicle.lock:
-            entries = self._chronicle.state.ordered()
-            return [entry.raw() for entry in entries]
+        return reading.chat(self._chronicle)
 
     def messages(self, limit: int = 10, include_internal: bool = False) -> tuple[list[dict[str, Any]], int]:
         """The last messages in chat, and how many there are."""
-        with self._chronicle.lock:
-            lines = [entry.line or b"" for entry in self._chronicle.state.ordered()]
-        found: list[dict[str, Any]] = []
-        for line in reversed(lines):
-            if len(found) >= limit:
-                break
-            raw = jsontext.decode_own(line)
-            if include_internal or not is_internal(raw):
-                found.append(raw)
-        return found[::-1], len(lines)
+        return reading.messages(self._chronicle, limit, include_internal)
 
     def history(self, before: str | None = None, limit: int = 100) -> tuple[list[dict[str, Any]], bool]:
         """Every message ever seen, in order, up to the one before `before`; and whether there are earlier ones."""
-        with self._chronicle.lock:
-            state = self._chronicle.state
-            state.save()
-            start = state.find(before) if before is not None else None
-            if before is not None and start is None:
-                raise NotFound(f"no message {before!a} in session {self.id}", hint=f"dagentd history {self.id}")
-            entries = state.before(start.rank if start else None, limit + 1)
-            page = [self._content(entry) for entry in entries[-limit:]] if limit else []
-        return page, len(entries) > limit
-
-    def _content(self, entry: Entry) -> dict[str, Any]:
-        held = self._chronicle.state.chat.get(entry.id)
-        if held is not None:
-            return held.raw()
-        raw: dict[str, Any] = self._chronicle.journal.read_record(entry.start, entry.end).body["message"]
-        return raw
+        return reading.history(self._chronicle, before, limit)
 
     def checkpoint(self) -> dict[str, Any] | None:
         with self._chronicle.lock:
             return self._chronicle.state.checkpoint
 
     def tokens(self, count: Callable[[str], int]) -> int:
-        """The size of all that is in chat. A message is counted once: the result is kept in the index."""
-        with self._chronicle.lock:
-            entries = self._chronicle.state.ordered()
-            uncounted = [(entry, entry.whole, entry.raw()) for entry in entries if entry.tokens is None]
-        sizes = [(entry, whole, count(conversation.text(raw.get("content")))) for entry, whole, raw in uncounted]
-        with self._chronicle.lock:
-            for entry, whole, size in sizes:
-                if entry.whole == whole:
-                    self._chronicle.state.counted(entry, size)
-        return sum(entry.tokens or 0 for entry in entries)
+        """The size of all that is in chat."""
+        return reading.tokens(self._chronicle, count)
 
     def read(self, name: str) -> dict[str, Any] | None:
         """The context or the agent description, None if there is none."""
@@ -160,66 +122,22 @@ class Session:
         """Append messages, all or none, and answer when they are on disk. One that is known by its id and has
         the same content is not stored again."""
         made = [new_message(raw) for raw in messages]
-        return list(self._submit(lambda pending: self._arrivals(made, pending)))
-
-    def _arrivals(self, made: list[NewMessage], pending: dict[str, bytes]) -> tuple[list[Record], list[dict[str, Any]]]:
-        at, result, answer = clock.stamp(), [], []
-        mine: dict[str, bytes] = {}
-        for new in made:
-            known = self._known(new, {**pending, **mine} if mine else pending) if new.given else None
-            answer.append(new.raw if known is None else known)
-            if known is None:
-                result.append(records.message(new.raw, new.line, at))
-                mine[new.raw["id"]] = records.core(new.raw) if new.given else b""
-        if result and self._chronicle.state.session.get("status") == "archived":
-            result.insert(0, records.session({"status": "active"}, at))
-        pending |= mine
-        return result, answer
-
-    def _known(self, new: NewMessage, pending: dict[str, bytes]) -> dict[str, Any] | None:
-        message_id, core = new.raw["id"], records.core(new.raw)
-        entry = None if message_id in pending else self._chronicle.state.find(message_id)
-        held = pending.get(message_id) if entry is None else entry.core
-        if held is None:
-            return None
-        if held != core:
-            told = f"message {message_id!a} exists with other content"
-            raise Conflict(told, hint="Leave `id` out, or use a new one.")
-        return new.raw if entry is None else self._content(entry)
+        return list(self._submit(changes.adding(self._chronicle, made)))
 
     def clear(self) -> int:
         """All messages leave chat; they stay in history, and the checkpoint stays."""
-
-        def plan(_: dict[str, bytes]) -> tuple[list[Record], int]:
-            ids = [entry.id for entry in self._chronicle.state.ordered()]
-            return [records.left(ids, "cleared", clock.stamp())] if ids else [], len(ids)
-
-        return int(self._submit(plan, alone=True))
+        return int(self._submit(changes.clearing(self._chronicle), alone=True))
 
     def set(self, **fields: Any) -> None:
         """Change fields of the session document."""
-
-        def plan(_: dict[str, bytes]) -> tuple[list[Record], None]:
-            known = self._chronicle.state.session
-            changes = {key: value for key, value in fields.items() if known.get(key) != value}
-            return [records.session(changes, clock.stamp())] if changes else [], None
-
-        self._submit(plan, alone=True)
+        self._submit(changes.setting(self._chronicle, fields), alone=True)
 
     def archive(self) -> None:
         self.set(status="archived")
 
-    def update_checkpoint(self, changes: dict[str, Any]) -> dict[str, Any]:
+    def update_checkpoint(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Set fields of the checkpoint; its version rises."""
-
-        def plan(_: dict[str, bytes]) -> tuple[list[Record], dict[str, Any]]:
-            at, known = clock.stamp(), self._chronicle.state.checkpoint or {}
-            merged = {**known, **changes, "version": version_of(known) + 1, "updatedAt": at}
-            merged.pop("dagentd", None)
-            _check_checkpoint(merged)
-            return [records.checkpoint(merged, at)], merged
-
-        return dict(self._submit(plan, alone=True))
+        return dict(self._submit(changes.updating_checkpoint(self._chronicle, fields), alone=True))
 
     def replace(self, name: str, raw: dict[str, Any]) -> bool:
         """Write the context or the agent description; False if it already is so."""
@@ -234,7 +152,7 @@ class Session:
         if self._chronicle.read_only:
             raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
 
-    def _submit(self, plan: Any, alone: bool = False) -> Any:
+    def _submit(self, plan: Plan, alone: bool = False) -> Any:
         self._check_writable()
         answer = self._chronicle.submit(plan, alone)
         self._has_work()
@@ -308,21 +226,3 @@ class Session:
             with self._projections.still():  # or a document would be written once more after this
                 self._projections.close()
                 self._chronicle.close()
-
-
-def _check_checkpoint(raw: dict[str, Any]) -> None:
-    """One that we could not read again would be set aside as damaged at the next start."""
-    try:
-        Checkpoint.parse(raw)
-        if jsontext.too_deep(raw):
-            raise Undecodable("is nested too deeply")
-    except Undecodable as error:
-        hint = "A summary has lists: completed, inProgress, pending, blockers, decisions."
-        raise InvalidInput(f"the checkpoint {error}", hint=hint) from None
-
-
-def is_internal(raw: dict[str, Any]) -> bool:
-    metadata = raw.get("metadata")
-    return isinstance(metadata, dict) and metadata.get("internal") is True
-
-

@@ -9,11 +9,10 @@ from typing import Any
 from dagentd.model import records
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
+from dagentd.store.entries import Entries
 from dagentd.store.entry import Entry, stamp_of
 from dagentd.store.index import JournalIndex
-
-STRIDE = 1 << 32  # between the ranks of messages that simply follow each other
-_END = object()
+from dagentd.store.ranks import Ranks
 
 
 @dataclass
@@ -35,9 +34,6 @@ class State:
     chat_pos: int = 0  # of the last record that changed what is in chat
     last_at: str = ""  # when the session was last changed
     made_at: str = ""  # when the journal was made for what was on disk: that changed nothing
-    last_rank: int = 0
-    chat: dict[str, Entry] = field(default_factory=dict)
-    fresh: dict[str, Entry] = field(default_factory=dict)  # not yet in the index as they are now
     session: dict[str, Any] = field(default_factory=dict)
     sets: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     checkpoints: list[tuple[int, int, int]] = field(default_factory=list)  # start, end, version
@@ -46,10 +42,11 @@ class State:
     set_at: str = ""
     totals: Totals = field(default_factory=Totals)
     shown: tuple[str, int] | None = None  # digest of the chat file as we wrote it, and the `chat_pos` it shows
-    saved: bool = False  # the index holds something of this state
     unknown: str | None = None  # the `t` of a record that only a newer version understands
-    _unsorted: bool = False
-    _run: tuple[str, int] | None = None  # the message placed last by `after`, and the next rank behind it
+
+    def __post_init__(self) -> None:
+        self.entries = Entries(self.index)
+        self.ranks = Ranks(self.entries)
 
     # --- asking -------------------------------------------------------------------------------------------
 
@@ -80,30 +77,11 @@ class State:
         return found
 
     def find(self, message_id: str) -> Entry | None:
-        return self.chat.get(message_id) or self.fresh.get(message_id) or self._in_index(message_id)
-
-    def _in_index(self, message_id: str) -> Entry | None:
-        return self.index.find(message_id) if self.saved else None
-
-    def before(self, rank: int | None, limit: int) -> list[Entry]:
-        """The `limit` messages before a rank (None: the last ones), in order; also those that the index lacks."""
-        stored = {entry.id: entry for entry in self.index.before(rank, limit) if entry.id not in self.fresh}
-        stored |= {entry.id: entry for entry in self.fresh.values() if rank is None or entry.rank < rank}
-        return sorted(stored.values(), key=lambda entry: entry.rank)[-limit:]
+        return self.entries.find(message_id)
 
     def ordered(self) -> list[Entry]:
         """The messages in chat, in order."""
-        if self._unsorted:
-            self.chat = {entry.id: entry for entry in sorted(self.chat.values(), key=lambda entry: entry.rank)}
-            self._unsorted = False
-        return list(self.chat.values())
-
-    def ids_at(self, pos: int) -> set[str]:
-        """The ids that were in chat when the journal ended at `pos`."""
-        moved = {entry.id: entry for entry in self.index.moved_after(pos)}
-        moved |= self.fresh
-        still = {entry.id for entry in self.chat.values() if entry.moved <= pos}
-        return still | {entry.id for entry in moved.values() if entry.here_at(pos)}
+        return self.entries.ordered()
 
     # --- applying -----------------------------------------------------------------------------------------
 
@@ -127,58 +105,12 @@ class State:
         if not record.new and self.find(raw["id"]):
             return
         entry = Entry(
-            raw["id"], self._place(record), start, end, stamp_of(raw), records.core(raw),
+            raw["id"], self.ranks.place(record), start, end, stamp_of(raw), records.core(raw),
             [(end, records.fingerprint(record.message))], [(end, True)], record.message,
         )  # fmt: skip
-        self.chat[entry.id] = self.fresh[entry.id] = entry
+        self.entries.enter_chat(entry, last=entry.rank == self.ranks.last)
         self.totals.messages += 1
         self.totals.tokens += reported_tokens(raw)
-
-    def _place(self, record: Record) -> int:
-        after = record.body.get("after", _END)
-        other = self.find(after) if isinstance(after, str) else None
-        if after is _END or (other is None and after is not None):
-            self.last_rank += STRIDE
-            return self.last_rank
-        rank = self._behind(other) if other else self._first()
-        self._unsorted = True
-        self._run = (record.body["message"]["id"], self._run[1] if self._run else rank + STRIDE)
-        self.last_rank = max(self.last_rank, rank)
-        return rank
-
-    def _behind(self, other: Entry) -> int:
-        """A free rank right behind `other`. Of a run of messages, each placed after the one before, every one
-        but the first takes the next number: so a run of any length fits."""
-        in_run = self._run is not None and self._run[0] == other.id
-        follower = self._run[1] if self._run and in_run else self._next_rank(other.rank)
-        if follower - other.rank < 2:
-            self._respace()
-            moved = self.find(other.id)
-            assert moved is not None
-            return self._behind(moved)
-        self._run = (other.id, follower)
-        return other.rank + (1 if in_run else (follower - other.rank) // 2)
-
-    def _first(self) -> int:
-        ranks = [entry.rank for entry in (*self.chat.values(), *self.fresh.values())]
-        first = min([*ranks, self.index.first_rank() or STRIDE, STRIDE])
-        self._run = None
-        return first - STRIDE
-
-    def _next_rank(self, rank: int) -> int:
-        held = [entry.rank for entry in (*self.chat.values(), *self.fresh.values()) if entry.rank > rank]
-        stored = self.index.next_rank(rank)
-        return min([*held, *([stored] if stored is not None else []), self.last_rank + STRIDE])
-
-    def _respace(self) -> None:
-        """Put the ranks apart again, when two neighbours have no number left between them. In memory, because the
-        index may not be to be written just now; and above all that it holds, where ranks must stay unique meanwhile."""
-        every = {entry.id: entry for entry in self.index.before(None, 1 << 60)} | self.fresh | self.chat
-        ordered = sorted(every.values(), key=lambda entry: entry.rank)
-        base = ordered[-1].rank // STRIDE + 1
-        for number, entry in enumerate(ordered):
-            entry.rank = (base + number) * STRIDE
-        self.fresh, self.last_rank, self._run = every, ordered[-1].rank, None
 
     def _edit(self, record: Record, start: int, end: int) -> None:
         raw = record.body.get("message")
@@ -190,22 +122,21 @@ class State:
         entry.tokens = None
         if entry.here:
             entry.line = record.message
-        self.fresh[entry.id] = entry
+        self.entries.changed(entry)
         return None
 
     def _leave(self, record: Record, start: int, end: int) -> None:
         self.compacted_outside = False
         for message_id in _ids(record):
-            if entry := self.chat.pop(message_id, None):
+            if entry := self.entries.leave_chat(message_id):
                 entry.moves.append((end, False))
                 entry.line = None
-                self.fresh[entry.id] = entry
         if "checkpoint" in record.body:
             self.totals.compactions += 1
             self.totals.compacted_at = record.at
             self._check(record, start, end)
         elif record.body.get("why") == "cleared":
-            self.totals.messages, self.totals.tokens = len(self.chat), 0
+            self.totals.messages, self.totals.tokens = len(self.entries.chat), 0
 
     def _return(self, record: Record, start: int, end: int) -> None:
         for message_id in _ids(record):
@@ -214,8 +145,7 @@ class State:
                 continue
             entry.moves.append((end, True))
             entry.line = self.read_record(entry.start, entry.end).message
-            self.chat[entry.id] = self.fresh[entry.id] = entry
-            self._unsorted = True
+            self.entries.enter_chat(entry, last=False)
         if "checkpoint" in record.body:
             self._check(record, start, end)
 
@@ -238,7 +168,7 @@ class State:
 
     def counted(self, entry: Entry, tokens: int) -> None:
         entry.tokens = tokens
-        self.fresh[entry.id] = entry
+        self.entries.changed(entry)
 
     # --- keeping ------------------------------------------------------------------------------------------
 
@@ -246,29 +176,26 @@ class State:
         """Bring the index up to here. A cache that cannot be written now is written later."""
         header = {
             "pos": self.pos, "sum": self.sum, "chatPos": self.chat_pos, "lastAt": self.last_at,
-            "lastRank": self.last_rank, "sets": self.sets, "checkpoints": self.checkpoints,
+            "lastRank": self.ranks.last, "sets": self.sets, "checkpoints": self.checkpoints,
             "totals": vars(self.totals), "unknown": self.unknown, "setAt": self.set_at,
             "compactedOutside": self.compacted_outside, "madeAt": self.made_at,
             "shown": self.shown,
         }  # fmt: skip
-        if self.index.save(header, self.fresh.values()):
-            self.fresh, self.saved = {}, True
+        self.entries.save(header)
 
     def load(self, header: dict[str, Any]) -> None:
         """Take over what the index holds; the caller has checked that its position is in the journal."""
-        self.saved = True
         self.pos, self.sum, self.chat_pos = header["pos"], header["sum"], header["chatPos"]
-        self.last_at, self.last_rank, self.made_at = header["lastAt"], header["lastRank"], header["madeAt"]
+        self.last_at, self.ranks.last, self.made_at = header["lastAt"], header["lastRank"], header["madeAt"]
         self.sets = [(end, changes) for end, changes in header["sets"]]
         self.session = self.session_at(self.pos)
         self.checkpoints = [(start, end, version) for start, end, version in header["checkpoints"]]
         self.totals, self.unknown = Totals(**header["totals"]), header["unknown"]
         self.shown = (header["shown"][0], header["shown"][1]) if header["shown"] else None
         self.set_at, self.compacted_outside = header["setAt"], header["compactedOutside"]
-        self.chat = {entry.id: entry for entry in self.index.in_chat()}
+        self.entries.load()
         if self.checkpoints:
             self.checkpoint = self.read_record(*self.checkpoints[-1][:2]).body["checkpoint"]
-
 
 
 _ACTIONS: dict[str, Callable[[State, Record, int, int], None]] = {

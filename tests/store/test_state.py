@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from dagentd.errors import CorruptFile, NotFound
 from dagentd.model import jsontext, records
 from dagentd.model.records import Record
-from dagentd.store import opening
-from dagentd.store import state as states
+from dagentd.store import opening, ranks
 from dagentd.store.index import Index
 from dagentd.store.journal import Journal
 from dagentd.store.state import State
@@ -127,7 +126,7 @@ class Bench:
 
 def told(state: State, bench: Bench) -> dict[str, Any]:
     """All that can be asked of a state, whatever ranks it has given."""
-    everything = state.before(None, 1 << 30)
+    everything = state.entries.before(None, 1 << 30)
     read = bench.journal.read_record
     return {
         "chat": [entry.raw() for entry in state.ordered()],
@@ -179,7 +178,7 @@ def test_from_the_index_from_scratch_and_by_hand(played: list[Record | str], tmp
 def test_when_there_is_hardly_room_between_two_messages(played: list[Record | str], tmp_path: Path) -> None:
     """With ranks this close, every third message that is put between others needs them all put apart again."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(states, "STRIDE", 2)
+        patch.setattr(ranks, "STRIDE", 2)
         _play(tmp_path, played)
 
 
@@ -196,7 +195,7 @@ def test_what_was_in_chat_at_an_earlier_position(played: list[Record | str], tmp
         else:
             bench.reload()
     for pos, (ids, session, checkpoint) in at.items():
-        assert {entry.id for entry in bench.state.before(None, 1 << 30) if entry.here_at(pos)} == ids
+        assert {entry.id for entry in bench.state.entries.before(None, 1 << 30) if entry.here_at(pos)} == ids
         assert bench.state.session_at(pos) == session and bench.state.checkpoint_at(pos) == checkpoint
     bench.close()
 
@@ -206,10 +205,16 @@ def test_put_behind_one_whose_follower_has_left(tmp_path: Path) -> None:
     _play(tmp_path, [*played, "reload", _message("m2", "x", ["m0"])])
 
 
+@pytest.mark.parametrize("between", ["reload", "save"])
+def test_put_before_one_that_was_first_and_has_left(tmp_path: Path, between: str) -> None:
+    played = [_message("m0", "x", []), _message("m1", "x", [None]), records.left(["m1"], "external", AT)]
+    _play(tmp_path, [*played, between, _message("m2", "x", [None])])
+
+
 @pytest.mark.parametrize("between", ["reload", "save", "full"])
 def test_many_put_behind_the_same_one(tmp_path: Path, between: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each halves the room, until all are put apart again: those in chat, those that left, those not yet saved."""
-    monkeypatch.setattr(states, "STRIDE", 8)
+    monkeypatch.setattr(ranks, "STRIDE", 8)
     played: list[Record | str] = [_message("first", "x", []), _message("last", "x", [])]
     for number in range(30):
         played.append(_message(f"n{number}", "x", ["first"]))

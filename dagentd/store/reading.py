@@ -1,0 +1,70 @@
+"""Asking a session: the messages in chat, the history before them, how large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dagentd.errors import NotFound
+from dagentd.model import conversation, jsontext
+from dagentd.store.chronicle import Chronicle
+from dagentd.store.entry import Entry
+
+
+def chat(chronicle: Chronicle) -> list[dict[str, Any]]:
+    with chronicle.lock:
+        return [entry.raw() for entry in chronicle.state.ordered()]
+
+
+def messages(chronicle: Chronicle, limit: int, include_internal: bool) -> tuple[list[dict[str, Any]], int]:
+    """The last messages in chat, and how many there are."""
+    with chronicle.lock:
+        lines = [entry.line or b"" for entry in chronicle.state.ordered()]
+    found: list[dict[str, Any]] = []
+    for line in reversed(lines):
+        if len(found) >= limit:
+            break
+        raw = jsontext.decode_own(line)
+        if include_internal or not _is_internal(raw):
+            found.append(raw)
+    return found[::-1], len(lines)
+
+
+def _is_internal(raw: dict[str, Any]) -> bool:
+    metadata = raw.get("metadata")
+    return isinstance(metadata, dict) and metadata.get("internal") is True
+
+
+def history(chronicle: Chronicle, before: str | None, limit: int) -> tuple[list[dict[str, Any]], bool]:
+    """Every message ever seen, in order, up to the one before `before`; and whether there are earlier ones."""
+    with chronicle.lock:
+        state, name = chronicle.state, chronicle.folder.id
+        state.save()
+        start = state.find(before) if before is not None else None
+        if before is not None and start is None:
+            raise NotFound(f"no message {before!a} in session {name}", hint=f"dagentd history {name}")
+        entries = state.entries.before(start.rank if start else None, limit + 1)
+        page = [content(chronicle, entry) for entry in entries[-limit:]] if limit else []
+    return page, len(entries) > limit
+
+
+def content(chronicle: Chronicle, entry: Entry) -> dict[str, Any]:
+    """A message as it is in chat, or as it was when it left."""
+    held = chronicle.state.entries.chat.get(entry.id)
+    if held is not None:
+        return held.raw()
+    raw: dict[str, Any] = chronicle.journal.read_record(entry.start, entry.end).body["message"]
+    return raw
+
+
+def tokens(chronicle: Chronicle, count: Callable[[str], int]) -> int:
+    """The size of all that is in chat. A message is counted once: the result is kept in the index."""
+    with chronicle.lock:
+        entries = chronicle.state.ordered()
+        uncounted = [(entry, entry.whole, entry.raw()) for entry in entries if entry.tokens is None]
+    sizes = [(entry, whole, count(conversation.text(raw.get("content")))) for entry, whole, raw in uncounted]
+    with chronicle.lock:
+        for entry, whole, size in sizes:
+            if entry.whole == whole:
+                chronicle.state.counted(entry, size)
+    return sum(entry.tokens or 0 for entry in entries)
