@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dagentd.adapters import repository
-from dagentd.adapters.repository import Head
+from dagentd.adapters.git import repository
+from dagentd.adapters.git.repository import Head
 from dagentd.errors import DagentdError
 from dagentd.model.change import Place
 from dagentd.model.project import FeatureFolder, Tree

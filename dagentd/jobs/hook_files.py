@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dagentd.adapters import files, git_hooks, worktrees
+from dagentd.adapters import files
+from dagentd.adapters.git import hooks as git_hooks
+from dagentd.adapters.git import worktrees
 from dagentd.errors import DagentdError, NotAllowed
 from dagentd.jobs import hook_text
 from dagentd.model.project import Project

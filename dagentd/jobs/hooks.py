@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dagentd.adapters import files, git_hooks
+from dagentd.adapters import files
+from dagentd.adapters.git import hooks as git_hooks
 from dagentd.errors import DagentdError
 from dagentd.jobs import hook_config, hook_plan, hook_text
 from dagentd.jobs.hook_files import checkouts, files_around, read_again, survey

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from dagentd.adapters import disk, files, worktrees
+from dagentd.adapters import disk, files
+from dagentd.adapters.git import worktrees
 from dagentd.errors import DagentdError
 from dagentd.model.project import Project
 

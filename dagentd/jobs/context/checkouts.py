@@ -9,8 +9,9 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dagentd.adapters import git, marks, repository
-from dagentd.adapters.repository import Head
+from dagentd.adapters import git, marks
+from dagentd.adapters.git import repository
+from dagentd.adapters.git.repository import Head
 from dagentd.errors import DagentdError
 from dagentd.jobs.context import instructions, texts
 from dagentd.model import oneline, structure

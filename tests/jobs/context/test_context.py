@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import clock, repository, tokens
-from dagentd.adapters.git import project_at
+from dagentd.adapters import clock, tokens
+from dagentd.adapters.git import project_at, repository
 from dagentd.errors import NotAllowed
 from dagentd.jobs import due
 from dagentd.jobs.context import rebuild, rebuild_one

@@ -8,7 +8,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagentd.adapters import disk, files, git, git_command
+from dagentd.adapters import disk, files, git
+from dagentd.adapters.git.command import ask
 from dagentd.errors import CorruptFile, DagentdError, NotFound
 
 _ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -92,9 +93,9 @@ def _packed(file: Path, name: bytes) -> bytes | None:
 
 
 def _as_git_says(worktree: Path) -> Head:
-    full = git_command.ask(worktree, "symbolic-ref", "-q", "HEAD", answers=(0, 1)).strip()
+    full = ask(worktree, "symbolic-ref", "-q", "HEAD", answers=(0, 1)).strip()
     try:
-        commit = git_command.ask(worktree, "rev-parse", "--verify", "HEAD^{commit}").strip()
+        commit = ask(worktree, "rev-parse", "--verify", "HEAD^{commit}").strip()
     except DagentdError:
         if not full:
             raise

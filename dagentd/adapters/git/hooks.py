@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from dagentd.adapters import git_command
+from dagentd.adapters.git.command import PATIENCE, ask, environment
 from dagentd.errors import DagentdError
 
 _RUN, _CONFIGURABLE = (2, 36), (2, 54)  # `git hook run`; `hook.<name>.event` and `hook.<name>.command`
@@ -23,27 +23,27 @@ def are_configurable() -> bool:
 
 
 def _version() -> tuple[int, int]:
-    found = re.search(r"(\d+)\.(\d+)", git_command.ask(Path("/"), "--version"))
+    found = re.search(r"(\d+)\.(\d+)", ask(Path("/"), "--version"))
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def folder(worktree: Path) -> Path:
     """As `core.hooksPath` has it: it may be another folder in each worktree. git answers relative to where it runs."""
-    answer = git_command.ask(worktree, "rev-parse", "--git-path", "hooks").removesuffix("\n")
+    answer = ask(worktree, "rev-parse", "--git-path", "hooks").removesuffix("\n")
     return Path(os.path.normpath(worktree / answer))
 
 
 def would_show(worktree: Path, path: Path) -> bool:
     """Whether a change of this file in a working tree, or the new file, would be seen by `git status` or `git add`."""
     if path.exists():
-        return bool(git_command.ask(worktree, "ls-files", "--", str(path)))
-    return not git_command.ask(worktree, "check-ignore", "--", str(path), answers=(0, 1))
+        return bool(ask(worktree, "ls-files", "--", str(path)))
+    return not ask(worktree, "check-ignore", "--", str(path), answers=(0, 1))
 
 
 def configured(worktree: Path) -> set[str]:
     """The names of hooks in the configuration."""
     question = ("config", "-z", "--name-only", "--get-regexp", r"^hook\..*\.event$")
-    keys = git_command.ask(worktree, *question, answers=(0, 1))
+    keys = ask(worktree, *question, answers=(0, 1))
     return {key.removeprefix("hook.").removesuffix(".event") for key in keys.split("\0") if key}
 
 
@@ -56,8 +56,8 @@ def fire(worktree: Path, event: str, token: str, settings: Mapping[str, str]) ->
     command = ["git", "hook", "run", "--ignore-missing", event]
     try:
         subprocess.run(
-            command, cwd=worktree, env={**git_command.environment(), **given}, stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=git_command.PATIENCE, check=False,
+            command, cwd=worktree, env={**environment(), **given}, stdin=subprocess.DEVNULL,
+            capture_output=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise DagentdError(f"git cannot run its {event} hook: {error}", path=worktree, hint="Try it there.") from None

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import repository
-from dagentd.adapters.git_reader import GitReader
-from dagentd.adapters.repository import Head, Reading, Snapshot
+from dagentd.adapters.git import repository
+from dagentd.adapters.git.reader import GitReader
+from dagentd.adapters.git.repository import Head, Reading, Snapshot
 from dagentd.model import oneline
-from tests.adapters import repositories
-from tests.adapters.repositories import Kind, raw
+from tests.adapters.git import repositories
+from tests.adapters.git.repositories import Kind, raw
 from tests.conftest import git
 
 _WITHOUT_CHECKOUT = (repositories.bare, repositories.bare_behind_a_file)
@@ -32,7 +32,7 @@ def by_git(worktree: Path) -> Snapshot:
 
 
 def by_libgit(worktree: Path) -> Snapshot:
-    from dagentd.adapters import libgit
+    from dagentd.adapters.git import libgit
 
     with libgit.opened(worktree) as objects:
         return Reading(objects, worktree, repository.head(worktree)).snapshot(100, 20, 1000)
@@ -46,7 +46,7 @@ def test_both_readers_see_the_same(kind: Kind, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", repositories.GIT_ALONE, ids=names)
 def test_where_libgit2_gives_up_git_reads(kind: Kind, tmp_path: Path) -> None:
-    from dagentd.adapters import libgit
+    from dagentd.adapters.git import libgit
 
     worktree = kind(tmp_path)
     with pytest.raises(libgit.Unreadable), libgit.opened(worktree):

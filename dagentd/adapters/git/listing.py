@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from dagentd.adapters import disk
-from dagentd.adapters.git_objects import FILE, FOLDER, SUBMODULE, Entry, Objects, entries
+from dagentd.adapters.git.objects import FILE, FOLDER, SUBMODULE, Entry, Objects, entries
 from dagentd.model import oneline
 
 _OURS = {b".git", b".dagent", b".dagent-worktrees", b".agx"}

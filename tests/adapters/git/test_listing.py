@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import git_listing, git_objects, repository
-from dagentd.adapters.git_reader import GitReader
-from dagentd.adapters.repository import Listing
-from tests.adapters import repositories
-from tests.adapters.repositories import commit, raw, write
-from tests.adapters.test_repository_kinds import by_git, by_libgit
+from dagentd.adapters.git import listing, objects, repository
+from dagentd.adapters.git.reader import GitReader
+from dagentd.adapters.git.repository import Listing
+from tests.adapters.git import repositories
+from tests.adapters.git.repositories import commit, raw, write
+from tests.adapters.git.test_kinds import by_git, by_libgit
 from tests.conftest import git
 
 
@@ -81,7 +81,7 @@ class Counting(GitReader):
 
 def test_a_worktree_full_of_new_files(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """git is asked about so many; the others are counted and not listed, ignored or not."""
-    monkeypatch.setattr(git_listing, "_ASKED", 10)
+    monkeypatch.setattr(listing, "_ASKED", 10)
     write(repo, ".gitignore", "*.log\n")
     commit(repo, "Ignore logs")
     for number in range(30):
@@ -167,7 +167,7 @@ def test_subjects_that_are_no_text(repo: Path, encoding: str) -> None:
 def test_a_subject_without_end(repo: Path) -> None:
     _commit_bytes(repo, b"word " * 100_000, "")
     shown = first_subject(repo)
-    assert len(shown) == git_objects.SUBJECT
+    assert len(shown) == objects.SUBJECT
     assert shown.endswith("…")
 
 

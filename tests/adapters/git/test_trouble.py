@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import repository
-from dagentd.adapters.repository import Head, Listing, Snapshot
+from dagentd.adapters.git import repository
+from dagentd.adapters.git.repository import Head, Listing, Snapshot
 from dagentd.errors import DagentdError, NotFound
-from tests.adapters import repositories
-from tests.adapters.repositories import plain
+from tests.adapters.git import repositories
+from tests.adapters.git.repositories import plain
 from tests.conftest import SampleProject, git
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import repository
-from tests.adapters import repositories
-from tests.adapters.repositories import Kind, commit, write
-from tests.adapters.test_repository_kinds import by_git, by_libgit, names, whole
+from dagentd.adapters.git import repository
+from tests.adapters.git import repositories
+from tests.adapters.git.repositories import Kind, commit, write
+from tests.adapters.git.test_kinds import by_git, by_libgit, names, whole
 from tests.conftest import git
 
 Stamp = tuple[int, int, int, int, bytes]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dagentd.adapters.git_command import ask
+from dagentd.adapters.git.command import ask
 from dagentd.errors import DagentdError
 
 _PROMISED = "promisor remote"  # git's words when a partial clone lacks an object that it may not fetch

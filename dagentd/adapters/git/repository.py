@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from dagentd.adapters import disk, git, git_listing
+from dagentd.adapters import disk, git
 from dagentd.adapters.git import git_dir as git_dir
-from dagentd.adapters.git_head import Head as Head
-from dagentd.adapters.git_head import head as head
-from dagentd.adapters.git_head import rebasing as rebasing
-from dagentd.adapters.git_listing import Listing as Listing
-from dagentd.adapters.git_objects import Commit as Commit
-from dagentd.adapters.git_objects import Entry, Objects, subject, tree_of
-from dagentd.adapters.git_reader import GitReader
+from dagentd.adapters.git import listing as listings
+from dagentd.adapters.git.head import Head as Head
+from dagentd.adapters.git.head import head as head
+from dagentd.adapters.git.head import rebasing as rebasing
+from dagentd.adapters.git.listing import Listing as Listing
+from dagentd.adapters.git.objects import Commit as Commit
+from dagentd.adapters.git.objects import Entry, Objects, subject, tree_of
+from dagentd.adapters.git.reader import GitReader
 from dagentd.errors import DagentdError
 from dagentd.model import oneline
 
@@ -35,7 +36,7 @@ class Snapshot:
 
 def snapshot(worktree: Path, *, commits: int, depth: int, entries: int) -> Snapshot:
     """What can be read, and notes on the rest: it raises nothing that a repository could cause."""
-    from dagentd.adapters import libgit
+    from dagentd.adapters.git import libgit
 
     try:
         where = head(worktree)
@@ -86,7 +87,7 @@ class Reading:
         tracked = self._part(self._tracked) or []
         new, more = self._part(lambda: self._untracked(tracked)) or ([], 0)
         top = [*tracked, *new]
-        found = self._part(lambda: git_listing.listing(self._objects, top, depth=depth, room=entries))
+        found = self._part(lambda: listings.listing(self._objects, top, depth=depth, room=entries))
         listing, absent = found or (_NOTHING, 0)
         if absent:
             self._notes.append(_ABSENT)
@@ -96,7 +97,7 @@ class Reading:
         commit = self._objects.read([self._head.commit])[0] if self._head.commit else None
         if commit is None:
             return []
-        (top,) = git_listing.contents(self._objects, [(b"", tree_of(commit))])
+        (top,) = listings.contents(self._objects, [(b"", tree_of(commit))])
         if top is None:
             self._notes.append(_ABSENT)
             return []
@@ -106,7 +107,7 @@ class Reading:
         own = git.git_dir(self._worktree)
         if own is None or git.is_bare(own):
             return [], 0
-        return git_listing.untracked(self._objects, self._worktree, tracked)
+        return listings.untracked(self._objects, self._worktree, tracked)
 
 
 def _told(error: DagentdError, worktree: Path) -> str:

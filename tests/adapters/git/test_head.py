@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import repository
-from dagentd.adapters.repository import Head
+from dagentd.adapters.git import repository
+from dagentd.adapters.git.repository import Head
 from dagentd.errors import CorruptFile, DagentdError, NotFound
-from tests.adapters import repositories
-from tests.adapters.repositories import commit, write
+from tests.adapters.git import repositories
+from tests.adapters.git.repositories import commit, write
 from tests.conftest import SampleProject, git
 
 

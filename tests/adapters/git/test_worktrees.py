@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from dagentd.adapters.worktrees import checkout, linked
+from dagentd.adapters.git.worktrees import checkout, linked
 from tests.conftest import SampleProject, git
 
 

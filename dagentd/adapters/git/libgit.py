@@ -10,7 +10,7 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import RepositoryOpenFlag
 
-from dagentd.adapters.git_reader import GitReader
+from dagentd.adapters.git.reader import GitReader
 
 
 class Unreadable(Exception):
