@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dagentd import __version__, paths
 from dagentd.adapters import clock, disk, log
@@ -33,6 +33,9 @@ from dagentd.store.store import Store
 from dagentd.upkeep import Upkeep
 from dagentd.watching import Watching
 from dagentd.worker import Worker
+
+if TYPE_CHECKING:
+    from dagentd.jobs.migration import File
 
 PROTOCOL = 1
 LOCK_WAIT = 5.0  # seconds that a command waits for a busy project
@@ -134,6 +137,12 @@ class Daemon:
 
     def rebuild_context(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None:
         return self._upkeep.rebuild(store, folder)
+
+    def migrate(self, store: Store, under: Path | None) -> list[File]:
+        return self._upkeep.migrate_now(store, under)
+
+    def roll_back(self, store: Store, under: Path | None) -> list[File]:
+        return self._upkeep.roll_back(store, under)
 
     def shut_down(self) -> None:
         self._signals.stop()

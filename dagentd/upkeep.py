@@ -21,6 +21,7 @@ from dagentd.worker import Worker
 if TYPE_CHECKING:
     from dagentd.jobs.context.checkouts import Checkouts
     from dagentd.jobs.due import Done
+    from dagentd.jobs.migration import File, Seen
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ Imports = Callable[[Store, Tree, Iterable[Path]], None]
 
 
 class _Kept:
-    """What is known of a project that is kept up, by the path of a feature."""
+    """What is known of a project that is kept up; problems by `_keys` of a feature."""
 
     def __init__(self) -> None:
         self.features: set[str] = set()
@@ -50,6 +51,12 @@ class Upkeep:
         from dagentd.jobs.context.checkouts import Checkouts
 
         return Checkouts()
+
+    @cached_property
+    def _seen(self) -> Seen:
+        from dagentd.jobs.migration import Seen
+
+        return Seen()
 
     # --- projects -----------------------------------------------------------------------------------------
 
@@ -84,6 +91,10 @@ class Upkeep:
         """Look at every session of it that is not as we left it, and renew the contexts."""
         self._submit(store, feature, "reconcile", partial(self._all, store, feature, everything=False))
 
+    def migrate(self, store: Store, feature: FeatureFolder) -> None:
+        """Make sessions of files of older formats that are new or have changed."""
+        self._submit(store, feature, "migrate", partial(self._migrate, store, feature))
+
     def look(self, store: Store, feature: FeatureFolder, session_id: str) -> None:
         """Take in what another program wrote to a session."""
         self._submit(store, feature, f"look {session_id}", partial(self._look, store, feature, session_id))
@@ -98,7 +109,9 @@ class Upkeep:
         self._shared.forget(feature.tree.worktree)
         with self._lock:
             if store in self._kept:
-                self._kept[store].problems.pop(str(feature.path), None)
+                for key in _keys(feature):
+                    self._kept[store].problems.pop(key, None)
+        self._seen.forget(feature)
         store.let_go(feature)
 
     # --- for somebody who waits ---------------------------------------------------------------------------
@@ -121,6 +134,30 @@ class Upkeep:
         job = partial(context.rebuild_one, store, folder, self._settings_of(store.project), self._shared)
         return self._worker.ask(self._key(store, folder.feature), f"rebuild {folder.id}", job).result()
 
+    def migrate_now(self, store: Store, under: Path | None) -> list[File]:
+        """Also what is not done by itself: what was taken back before."""
+        from dagentd.jobs import migration
+
+        settings = self._settings_of(store.project)
+        return self._in_each(store, f"migrate {under}", lambda each: migration.run(store, each, settings, under))
+
+    def roll_back(self, store: Store, under: Path | None) -> list[File]:
+        """Take migrations back."""
+        from dagentd.jobs import migration
+
+        return self._in_each(store, f"roll back {under}", lambda each: migration.rollback(store, each, under))
+
+    def _in_each(self, store: Store, name: str, job: Callable[[FeatureFolder], list[File]]) -> list[File]:
+        """In the turn of each feature; what follows from it is done soon."""
+        features = store.features()
+        asked = [self._worker.ask(self._key(store, each), name, partial(job, each)) for each in features]
+        found = [answer.result() for answer in asked]
+        for feature, files in zip(features, found, strict=True):
+            if files:
+                self._seen.forget(feature)
+                self.reconcile(store, feature)
+        return [file for files in found for file in files]
+
     # --- jobs ---------------------------------------------------------------------------------------------
 
     def _submit(self, store: Store, feature: FeatureFolder, name: str, job: Callable[[], object]) -> None:
@@ -137,7 +174,19 @@ class Upkeep:
         from dagentd.jobs import due
 
         settings = self._settings_of(store.project)
-        return self._noted(store, feature, due.all_of(store, feature, settings, self._shared, everything=everything))
+        done = due.all_of(store, feature, settings, self._shared, self._seen, everything=everything)
+        return self._noted(store, feature, done)
+
+    def _migrate(self, store: Store, feature: FeatureFolder) -> None:
+        from dagentd.jobs import due
+
+        settings = self._settings_of(store.project)
+        done = due.migrations_of(store, feature, settings, self._shared, self._seen)
+        if done.lines:
+            self._noted(store, feature, done)
+        else:
+            self._note_files(store, feature, done.files)
+            self._tell(store, [])
 
     def _look(self, store: Store, feature: FeatureFolder, session_id: str) -> None:
         if store.look(feature, session_id):
@@ -150,13 +199,23 @@ class Upkeep:
         self._noted(store, feature, due.renewal_of(store, feature, self._settings_of(store.project), self._shared))
 
     def _noted(self, store: Store, feature: FeatureFolder, done: Done) -> Done:
-        with self._lock:
-            if store in self._kept:
-                known, key = self._kept[store].problems, str(feature.path)
-                known[key] = still_wrong(known.get(key, []), done.problems)
+        self._note(store, _keys(feature)[0], done.problems)
+        self._note_files(store, feature, done.files)
         self._tell(store, done.lines)
         self.imports(store, feature.tree, done.sources)
         return done
+
+    def _note_files(self, store: Store, feature: FeatureFolder, files: list[File] | None) -> None:
+        from dagentd.jobs import migration
+
+        if files is not None:
+            self._note(store, _keys(feature)[1], migration.problems(files))
+
+    def _note(self, store: Store, key: str, problems: list[Problem]) -> None:
+        with self._lock:
+            if store in self._kept:
+                known = self._kept[store].problems
+                known[key] = still_wrong(known.get(key, []), problems)
 
     def _tell(self, store: Store, lines: list[Line]) -> None:
         """What was done and what is newly wrong goes to the log."""
@@ -169,6 +228,11 @@ class Upkeep:
             news, kept.told = now - kept.told, now
         for problem in news:
             _log.warning("%s: %s", problem.path, problem.message)
+
+
+def _keys(feature: FeatureFolder) -> tuple[str, str]:
+    """Under which its problems are kept: of its contexts, and of its files of older formats."""
+    return str(feature.path), f"{feature.path}\0migration"
 
 
 def _clear_out(store: Store, keep_days: int) -> None:

@@ -15,7 +15,7 @@ from dagentd.adapters.git import repository
 from dagentd.adapters.watch import Watch
 from dagentd.adapters.watch.batches import Batch
 from dagentd.errors import DagentdError
-from dagentd.model.change import Ask, Collect, Look, Moved, Place, Reconcile, Renew, RenewTree, Survey, asked
+from dagentd.model.change import Ask, Collect, Look, Migrate, Moved, Place, Reconcile, Renew, RenewTree, Survey, asked
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder, Tree
 from dagentd.store.actions import Announce
@@ -174,6 +174,8 @@ class Watching:
         whole = {ask.feature for ask in asks if isinstance(ask, Reconcile)}
         for feature in whole:
             self._upkeep.reconcile(project.store, feature)
+        for feature in {ask.feature for ask in asks if isinstance(ask, Migrate)} - whole:
+            self._upkeep.migrate(project.store, feature)
         for ask in asks:
             if isinstance(ask, Look) and ask.feature not in whole:
                 self._upkeep.look(project.store, ask.feature, ask.session_id)

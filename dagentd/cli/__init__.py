@@ -34,6 +34,7 @@ COMMANDS = {
     "request": ("dagentd.cli.request:request", "Print the request an agent would be sent, with MESSAGE as the user's."),
     "hooks": ("dagentd.cli.hooks:hooks", "Let git tell dagentd about commits, checkouts, merges and rebases."),
     "context": ("dagentd.cli.context:context", "Show what a session knows of its project, and make it anew."),
+    "migrate": ("dagentd.cli.migrate:migrate", "Make sessions of files of older formats, or take that back."),
     "restore": ("dagentd.cli.restoring:restore", "Bring a session back whose worktree is gone."),
     "forget": ("dagentd.cli.forgetting:forget", "Remove a session and all its traces for good."),
     "service": ("dagentd.cli.service:service", "Let systemd or launchd start dagentd and watch it."),

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dagentd.adapters import clock
-from dagentd.jobs import context
+from dagentd.jobs import context, migration
 from dagentd.jobs.archive import archive_ended
 from dagentd.jobs.context.checkouts import Checkouts
+from dagentd.jobs.migration import File, Seen
 from dagentd.jobs.reconcile import Line, Report, reconcile
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder
@@ -18,23 +19,58 @@ from dagentd.store.store import Store
 
 @dataclass(frozen=True)
 class Done:
-    """`sources` are the files elsewhere in the worktree that the contexts are made from."""
+    """`sources` are the files elsewhere in the worktree that the contexts are made from; `files` those of older
+    formats, None if nobody looked for them."""
 
     lines: list[Line]
     problems: list[Problem]
     sources: frozenset[Path]
+    files: list[File] | None = None
 
 
 def all_of(
-    store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts, *, everything: bool = True
+    store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts, seen: Seen, *, everything: bool = True
 ) -> Done:
-    """Each session gets its journal, its documents and its context, and is archived if its time has come. Without
-    `everything` only those are opened whose files are not as they were when last looked at."""
+    """Files of older formats become sessions; each session gets its journal, its documents and its context, and is
+    archived if its time has come. Without `everything` only those are opened whose files are not as they were when
+    last looked at."""
+    files = migration.automatic(store, feature, settings, seen)
     lines = reconcile(store, feature, everything=everything)
     renewed = renewal_of(store, feature, settings, shared)
-    more = {line.session_id: line.done for line in renewed.lines}
-    told = [replace(line, done=_joined(line.done, more.pop(line.session_id, ""))) for line in lines]
-    return replace(renewed, lines=[*told, *(line for line in renewed.lines if line.session_id in more)])
+    return replace(renewed, lines=_merged([*_migrated(files, feature), *lines, *renewed.lines]), files=files)
+
+
+def migrations_of(store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts, seen: Seen) -> Done:
+    """The first of these alone, and what follows from it for the sessions that it made."""
+    files = migration.automatic(store, feature, settings, seen)
+    if not (lines := _migrated(files, feature)):
+        return Done([], [], frozenset(), files)
+    renewed = renewal_of(store, feature, settings, shared)
+    return replace(renewed, lines=_merged([*lines, *renewed.lines]), files=files)
+
+
+def _migrated(files: list[File], feature: FeatureFolder) -> list[Line]:
+    done = [file for file in files if file.action in migration.DUE and file.added is not None]
+    told = [(str(file.session_id), f"{_counted(file.added or 0)} from {_name(file.path, feature)}") for file in done]
+    return [Line(session_id, feature.tree.name, None, 0, said, []) for session_id, said in told]
+
+
+def _counted(messages: int) -> str:
+    return f"{messages} message{'' if messages == 1 else 's'}"
+
+
+def _name(path: str, feature: FeatureFolder) -> str:
+    return Path(path).relative_to(feature.path).as_posix()
+
+
+def _merged(lines: list[Line]) -> list[Line]:
+    """One for each session: the one that tells most of it, with all that was done."""
+    found: dict[str, Line] = {}
+    for line in lines:
+        known = found.get(line.session_id)
+        more = line if known is None or known.status is None else known
+        found[line.session_id] = replace(more, done=_joined(known.done if known else "", line.done))
+    return list(found.values())
 
 
 def renewal_of(store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts) -> Done:
@@ -51,14 +87,15 @@ def renewal_of(store: Store, feature: FeatureFolder, settings: Settings, shared:
 def in_project(store: Store, settings: Settings) -> Report:
     store.look_around()
     shared = Checkouts()
-    done = [all_of(store, feature, settings, shared) for feature in store.features()]
+    done = [all_of(store, feature, settings, shared, Seen()) for feature in store.features()]
     return report(store, done)
 
 
 def report(store: Store, done: list[Done]) -> Report:
     lines = [line for each in done for line in each.lines]
     own = [problem for line in lines for problem in line.problems]
-    return Report(lines, [*store.problems, *own, *(problem for each in done for problem in each.problems)])
+    others = [problem for each in done for problem in (*each.problems, *migration.problems(each.files or []))]
+    return Report(lines, [*store.problems, *own, *others])
 
 
 def _joined(*done: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from dagentd.model.project import FeatureFolder, Tree
 
 # A context or a role that another program wrote asks for nothing, and a journal has one writer: us.
+_MAYBE_OLD = re.compile(r"[^.].*\.json")
 _DOCUMENT = re.compile(r"(?:session|chat|checkpoint|memory)_(.+)\.json")
 
 
@@ -56,11 +57,18 @@ class Reconcile:
 
 
 @dataclass(frozen=True)
+class Migrate:
+    """A file of an older format may have come to this feature, or changed."""
+
+    feature: FeatureFolder
+
+
+@dataclass(frozen=True)
 class Collect:
     """A hook left word."""
 
 
-Ask = Survey | Look | Renew | RenewTree | Moved | Reconcile | Collect
+Ask = Survey | Look | Renew | RenewTree | Moved | Reconcile | Migrate | Collect
 Asks = frozenset[Ask]
 NOTHING: Asks = frozenset()
 
@@ -77,10 +85,13 @@ class Place:
 
 
 def asked(place: Place, name: str, *, folder: bool, gone: bool) -> Asks:
-    """A document that is gone is not looked at: it is never made again in reaction to that."""
+    """A document that is gone is not looked at: it is never made again in reaction to that. One of a session that we
+    do not know may be of an older format."""
     asks = place.any | place.names.get(name, NOTHING)
     if folder:
         asks |= place.folders
-    elif not asks and place.sessions_of is not None and (match := _DOCUMENT.fullmatch(name)):
-        asks = frozenset((Look(place.sessions_of, match[1]),))
-    return frozenset(ask for ask in asks if not isinstance(ask, Look)) if gone else asks
+    elif name not in place.names and place.sessions_of is not None and _MAYBE_OLD.fullmatch(name):
+        match = _DOCUMENT.fullmatch(name)
+        look = (Look(place.sessions_of, match[1]),) if match else ()
+        asks = frozenset((*look, Migrate(place.sessions_of)))
+    return frozenset(ask for ask in asks if not isinstance(ask, (Look, Migrate))) if gone else asks

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dagentd.errors import InvalidInput
-from dagentd.rpc import daemon_methods, params, project_methods, session_methods
+from dagentd.rpc import daemon_methods, migration_methods, params, project_methods, session_methods
 from dagentd.rpc.params import Params
 
 
@@ -78,6 +78,9 @@ METHODS = {
         Method("session.previewRequest", params.BuildRequest, session_methods.preview_request, slow=True),
         Method("session.archive", params.OfSession, session_methods.archive),
         Method("session.restore", params.Restore, session_methods.restore),
+        Method("migration.plan", params.Migration, migration_methods.plan, slow=True),
+        Method("migration.run", params.Migration, migration_methods.run, slow=True),
+        Method("migration.rollback", params.Migration, migration_methods.rollback, slow=True),
         Method("events.subscribe", params.Subscribe, daemon_methods.subscribe),
         Method("events.unsubscribe", params.Unsubscribe, daemon_methods.unsubscribe),
         Method("rpc.discover", params.Nothing, daemon_methods.discover),

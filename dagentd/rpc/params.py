@@ -25,6 +25,13 @@ class OfProject(Params):
     project: str
 
 
+class Migration(Params):
+    """Of all projects or of one; of all files of older formats or of those at or under an absolute path."""
+
+    project: str | None = None
+    path: str | None = None
+
+
 class OfFeature(Params):
     feature_id: str
     project: str | None = None

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dagentd.errors import Conflict, NotFound
 from dagentd.events import Event, Events
@@ -18,6 +18,9 @@ from dagentd.rpc.protocol import MAX_LINE
 from dagentd.settings import Settings
 from dagentd.store.session import Session
 from dagentd.store.store import Store
+
+if TYPE_CHECKING:
+    from dagentd.jobs.migration import File
 
 _ROOM = MAX_LINE - 4096  # for a list in an answer: the rest of the line is less
 
@@ -39,6 +42,12 @@ class Service(Protocol):
 
     def rebuild_context(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None: ...
 
+    def migrate(self, store: Store, under: Path | None) -> list[File]:
+        """Make sessions of files of older formats now: of all, or of those under a path."""
+
+    def roll_back(self, store: Store, under: Path | None) -> list[File]:
+        """Take migrations back."""
+
     def status(self) -> dict[str, Any]: ...
 
     def shut_down(self) -> None: ...
@@ -52,6 +61,16 @@ class Caller:
     deliver: Callable[[Event], bool]
     discover: Callable[[], dict[str, Any]]
     subscriptions: set[str] = field(default_factory=set)
+
+
+def path_in(store: Store, path: str | None) -> Path | None:
+    """A path in a project, its links followed."""
+    if path is None:
+        return None
+    found = _real(path)
+    if found is None or not found.is_relative_to(store.project.root):
+        raise NotFound(f"{path!a} is not in {store.project.root}", hint="Give an absolute path in the project.")
+    return found
 
 
 def store_at(service: Service, project: str) -> Store:

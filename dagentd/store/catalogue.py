@@ -5,7 +5,7 @@ from __future__ import annotations
 from dagentd.errors import Conflict, NotFound
 from dagentd.model import ids
 from dagentd.model.project import FeatureFolder, GoneFolder, Project, SessionFolder
-from dagentd.store import layout, outlived
+from dagentd.store import aliases, layout, outlived
 from dagentd.store.kept import Kept
 
 
@@ -35,6 +35,8 @@ class Catalogue:
         found = {folder.feature: folder for folder in self.folders() if folder.id == session_id}
         if found:
             return found[_meant(list(found), session_id, worktree)]
+        if (real := aliases.meant_by(session_id, self.folders())) is not None:
+            return self.find(real, worktree)
         if worktree is None and (kept := self.gone(session_id)):
             return kept[-1]
         raise NotFound(f"no session {session_id} in {self._project.root}", hint="dagentd sessions")

@@ -13,6 +13,7 @@ from dagentd.errors import CorruptFile, DagentdError, NotAllowed
 from dagentd.model import ids, jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import DOCUMENTS, FeatureFolder, Project, SessionFolder, Style, Tree
+from dagentd.store.withdrawn import is_withdrawn
 
 WORKTREES = ".dagent-worktrees"
 _PREFIXED = re.compile(r"(session|history)_(.+)\.jsonl?")
@@ -92,11 +93,11 @@ def _feature_id(folder: Path, otherwise: str) -> str:
 
 
 def sessions(feature: FeatureFolder) -> list[SessionFolder]:
-    """Sessions that have a session document or a journal. One that is both in `sessions/` and under `nodes/` is
-    the one in `sessions/`; see `twins`."""
+    """Sessions that have a session document or a journal, but for those that were taken back. One that is both in
+    `sessions/` and under `nodes/` is the one in `sessions/`; see `twins`."""
     found = {folder.id: folder for folder in _under_nodes(feature)}
     found |= {folder.id: folder for folder in _in(feature.sessions_dir, feature, None)}
-    return [found[name] for name in sorted(found)]
+    return [found[name] for name in sorted(found) if not is_withdrawn(found[name])]
 
 
 def twins(folder: SessionFolder) -> list[SessionFolder]:

@@ -7,7 +7,7 @@ from dagentd.errors import InvalidInput, NotFound
 from dagentd.model import ids
 from dagentd.model.project import FeatureFolder
 from dagentd.store import journal as journals
-from dagentd.store import layout, links, opening, outlived, roles
+from dagentd.store import layout, links, opening, outlived, roles, withdrawn
 from dagentd.store.catalogue import Catalogue, of_feature
 from dagentd.store.open_sessions import OpenSessions
 from dagentd.store.resources import Resources
@@ -36,15 +36,15 @@ class Maker:
             session_id = ids.feature_session(agent_type, feature_id)
         with self._sessions.lock:
             session = self._existing(feature, session_id) or self._create(feature, session_id, fields)
-            self._complete(session, fields)
+            self.complete(session, fields)
         return session
 
     def _existing(self, feature: FeatureFolder, session_id: str) -> Session | None:
-        folder = of_feature(feature, session_id)
+        folder = of_feature(feature, session_id) or withdrawn.left_behind(feature, session_id)
         if folder is None:
             return None
         session = self._sessions.open(folder)
-        if session.fields.get("status") == "archived":
+        if session.fields.get("status") in ("archived", withdrawn.STATUS):
             session.set(status="active")
         return session
 
@@ -59,7 +59,7 @@ class Maker:
         session.announce(action="created")
         return session
 
-    def _complete(self, session: Session, fields: dict[str, str]) -> None:
+    def complete(self, session: Session, fields: dict[str, str]) -> None:
         """What a new session has beside its journal; a crash may have come between."""
         if session.read("agent-description") is None and "agentType" in fields:
             project, role = self._resources.project, fields["agentType"]
@@ -86,7 +86,7 @@ class Maker:
             self._sessions.close_lost(kept[-1].id)
             session = self._sessions.open(outlived.put_back(kept[-1], feature))
             session.set(featureId=feature.id, restored={"at": clock.stamp(), "worktree": feature.tree.name})
-            self._complete(session, fields)
+            self.complete(session, fields)
         session.announce(action="created")
         return session
 

@@ -112,6 +112,9 @@ class OpenSessions:
         """Close what is still open of it from before its worktree was gone: it would write to the same file."""
         self._close(lambda path, session: session.id == session_id and not os.path.lexists(path))
 
+    def close_one(self, folder: SessionFolder) -> None:
+        self._close(lambda path, _: path == folder.journal)
+
     def close_all_of(self, session_id: str) -> None:
         self._close(lambda _, session: session.id == session_id)
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from dagentd.model.change import Ask, Asks, Collect, Look, Moved, Place, Reconcile, Renew, RenewTree, Survey
-from dagentd.model.project import FeatureFolder, Project, SessionFolder, Tree
+from dagentd.model.change import Ask, Asks, Collect, Look, Migrate, Moved, Place, Reconcile, Renew, RenewTree, Survey
+from dagentd.model.project import DOCUMENTS, FeatureFolder, Project, SessionFolder, Tree
 from dagentd.store import layout
 
 RULES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "PROJECT.md")
 _MAX_RULES = 4  # folders of files that CLAUDE.md imports: with root, git folder and log at most 8 for a worktree
 _GIT = ("HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "rebase-merge", "rebase-apply")
 _OF_FEATURE = ("dag.json", "spec.md", "feature-spec.md")
+_LEGACY = ("chat.json", "session.json")  # of a task; a feature has only the first
 _LIVE = ("session", "chat", "checkpoint", "memory")  # documents that other programs write
 
 Places = dict[Path, Place]
@@ -33,7 +34,7 @@ def of_tree(tree: Tree, git_dir: Path | None, sources: Iterable[Path] = ()) -> P
     if git_dir is not None:
         found |= _of_git(tree, git_dir)
     if layout.is_tree(tree):
-        found[tree.path] = _holding(tree, "feature.json", *_OF_FEATURE)
+        found[tree.path] = _holding(tree, "feature.json", "chat.json", *_OF_FEATURE)
         for group in ("features", "features/backlog", "features/archived"):
             found[tree.path / group] = _holding(tree)
         for feature in layout.features(tree):
@@ -61,19 +62,20 @@ def _of_git(tree: Tree, git_dir: Path) -> Places:
 
 
 def _of_feature(feature: FeatureFolder) -> Places:
-    renew, survey = _asks(Renew(feature)), _asks(Survey(feature.tree))
-    names = {**dict.fromkeys(_OF_FEATURE, renew), "feature.json": renew | survey}
+    renew, survey, migrate = _asks(Renew(feature)), _asks(Survey(feature.tree)), _asks(Migrate(feature))
+    names = {**dict.fromkeys(_OF_FEATURE, renew), "feature.json": renew | survey, _LEGACY[0]: migrate}
     found = {
-        feature.path: Place(names, folders=survey, all=renew | survey),
+        feature.path: Place(names, folders=survey, all=renew | survey | migrate),
         feature.path / "attachments": Place(any=renew, all=renew),
         feature.path / "nodes": Place(folders=survey, all=survey),
     }
     for task in layout.folder_names(feature.path / "nodes"):
-        found[feature.task_dir(task)] = Place({"task.json": renew}, folders=survey, all=renew | survey)
+        own = {"task.json": renew, **dict.fromkeys(_LEGACY, migrate)}
+        found[feature.task_dir(task)] = Place(own, folders=survey, all=renew | survey | migrate)
         found[feature.task_dir(task) / "sessions"] = _holding_sessions(feature, {})
     sessions = layout.sessions(feature)
-    own = {name: asks for each in sessions if each.style == "prefixed" for name, asks in _documents(each).items()}
-    found[feature.sessions_dir] = _holding_sessions(feature, own)
+    known = {name: asks for each in sessions if each.style == "prefixed" for name, asks in _documents(each).items()}
+    found[feature.sessions_dir] = _holding_sessions(feature, known)
     for each in sessions:
         if each.style == "folder":
             found[each.path] = Place(_documents(each), all=_asks(Look(feature, each.id)))
@@ -92,7 +94,8 @@ def _holding_sessions(feature: FeatureFolder, names: Mapping[str, Asks]) -> Plac
 
 def _documents(session: SessionFolder) -> dict[str, Asks]:
     look = _asks(Look(session.feature, session.id))
-    return {session.document(name).name: look for name in _LIVE}
+    others = [session.document(name).name for name in DOCUMENTS]  # context and role: what others write asks for nothing
+    return {**dict.fromkeys(others, _asks()), **{session.document(name).name: look for name in _LIVE}}
 
 
 def _asks(*asks: Ask) -> Asks:

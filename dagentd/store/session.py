@@ -152,6 +152,10 @@ class Session:
         if self._chronicle.read_only:
             raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
 
+    def plan(self, make: Callable[[Chronicle], tuple[list[Record], Any]]) -> Any:
+        """Append what is planned with all that is known at that moment, all or none."""
+        return self._submit(lambda _: make(self._chronicle), alone=True)
+
     def _submit(self, plan: Plan, alone: bool = False) -> Any:
         self._check_writable()
         answer = self._chronicle.submit(plan, alone)

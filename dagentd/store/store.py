@@ -15,6 +15,7 @@ from dagentd.store import lock
 from dagentd.store.actions import Announce
 from dagentd.store.catalogue import Catalogue
 from dagentd.store.contexts import Renew, renew_context
+from dagentd.store.importing import Importer
 from dagentd.store.index import Index
 from dagentd.store.kept import Kept
 from dagentd.store.making import Maker
@@ -26,6 +27,7 @@ from dagentd.store.removing import Remover
 from dagentd.store.resources import Resources
 from dagentd.store.session import Session
 from dagentd.store.sweeping import Sweep
+from dagentd.store.withdrawing import Withdrawer
 
 _log = logging.getLogger(__name__)
 
@@ -55,6 +57,8 @@ class Store:
         self._sessions = OpenSessions(self._resources, self._catalogue, self._problems)
         parts = (self._resources, self._catalogue, self._sessions)
         self._maker, self._remover = Maker(*parts), Remover(*parts)
+        self.importer = Importer(self._resources, self._sessions, self._maker)
+        self.withdrawer = Withdrawer(self._resources, self._sessions)
         self._reconciler = Reconciler(project, self._catalogue, self._sessions, self._problems)
         if not read_only:
             try:

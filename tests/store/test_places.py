@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.model.change import Ask, Collect, Look, Moved, Place, Reconcile, Renew, RenewTree, Survey, asked
+from dagentd.model.change import Ask, Collect, Look, Migrate, Moved, Place, Reconcile, Renew, RenewTree, Survey, asked
 from dagentd.model.project import FeatureFolder, Tree
 from dagentd.store import layout, places
 from tests.store.place import FEATURE, NESTED, PM, PM_NESTED
@@ -72,10 +72,18 @@ def test_a_document_that_others_write_is_looked_at(sample: Sample, name: str) ->
 
 def test_a_session_that_is_new_is_looked_at(sample: Sample) -> None:
     assert change(sample, touched(sample.flat / "sessions" / "session_other.json")) == {Look(flat(sample), "other")}
-    task = touched(sample.flat / "nodes" / TASK / "sessions" / "chat_other.json")
-    assert change(sample, task) == {Look(flat(sample), "other")}
+    task = touched(sample.flat / "nodes" / TASK / "sessions" / "chat_new.json")  # it may also be of an older format
+    assert change(sample, task) == {Look(flat(sample), "new"), Migrate(flat(sample))}
     (sample.nested / "sessions" / "other").mkdir()
     assert change(sample, sample.nested / "sessions" / "other") == {Survey(nested(sample).tree)}
+
+
+def test_a_file_of_an_older_format_is_to_be_migrated(sample: Sample) -> None:
+    for path in ("chat.json", f"nodes/{TASK}/chat.json", f"nodes/{TASK}/session.json", "sessions/old.json"):
+        assert change(sample, touched(sample.flat / path)) == {Migrate(flat(sample))}
+        (sample.flat / path).unlink()
+        assert change(sample, sample.flat / path) == set()
+    assert change(sample, touched(sample.nested / "chat.json")) == {Migrate(nested(sample))}
 
 
 def test_a_document_with_a_name_of_its_own_is_looked_at(sample: Sample) -> None:

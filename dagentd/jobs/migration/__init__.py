@@ -1,0 +1,151 @@
+"""Migration: every file of an older format becomes a session, and nothing is lost doing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dagentd.adapters import clock, files
+from dagentd.errors import Conflict, CorruptFile, DagentdError
+from dagentd.jobs.migration import plan as planning
+from dagentd.jobs.migration import reading
+from dagentd.jobs.migration.apply import apply
+from dagentd.jobs.migration.reading import Found, Known, Unit
+from dagentd.jobs.migration.report import DUE, WRONG, File
+from dagentd.jobs.migration.rollback import rollback
+from dagentd.jobs.migration.seen import Seen, marks_of
+from dagentd.model.problem import Problem
+from dagentd.model.project import FeatureFolder
+from dagentd.settings import Settings
+from dagentd.store.store import Store
+
+_TRIES = 20  # for a file that another program goes on writing
+
+Tell = Callable[[File], None]
+
+
+def nobody(_: File) -> None:
+    """For one who waits for the whole."""
+
+
+def plan(store: Store, feature: FeatureFolder, settings: Settings, under: Path | None = None) -> list[File]:
+    """What `run` would do when asked."""
+    known, settle = reading.known_of(store, feature), settings.watch.settle_ms / 1000
+    return [file for unit in _chosen(feature, under) for file in _planned(unit, known, settle)]
+
+
+def _planned(unit: Unit, known: Known, settle: float) -> list[File]:
+    try:
+        found = reading.read(unit, settle)
+    except FileNotFoundError:
+        return []
+    except DagentdError as error:
+        return planning.failures(unit, error)
+    return planning.lines(found, planning.decide(found, known, asked=True)) if found else []
+
+
+def automatic(store: Store, feature: FeatureFolder, settings: Settings, seen: Seen) -> list[File]:
+    """What the daemon does by itself: only files that are not as they were when last looked at are read."""
+    if not settings.migration.enabled or store.read_only:
+        return []
+    return _Run(store, feature, settings, seen, asked=False).all_of(None)
+
+
+def run(
+    store: Store, feature: FeatureFolder, settings: Settings, under: Path | None = None, tell: Tell = nobody
+) -> list[File]:
+    """What somebody asked for: everything, or what is under a path; also what was taken back before."""
+    store.importer.check_writable()
+    return _Run(store, feature, settings, Seen(), asked=True, tell=tell).all_of(under)
+
+
+def problems(files: list[File]) -> list[Problem]:
+    """What the user should look at."""
+    wrong = [(file, DagentdError(file.error or "", path=file.path, hint=file.hint)) for file in files if file.error]
+    return [Problem.of(f"migration-{file.action}", error, clock.stamp()) for file, error in wrong]
+
+
+def _chosen(feature: FeatureFolder, under: Path | None) -> list[Unit]:
+    """A session's documents belong together: if one is meant, all are."""
+    every = reading.units(feature)
+    return every if under is None else [unit for unit in every if any(each.path.is_relative_to(under) for each in unit)]
+
+
+class _Run:
+    """One turn in one feature. Each file is read, migrated and let go before the next."""
+
+    def __init__(
+        self, store: Store, feature: FeatureFolder, settings: Settings, seen: Seen, *, asked: bool, tell: Tell = nobody
+    ) -> None:
+        self._store, self._feature, self._seen, self._asked, self._tell = store, feature, seen, asked, tell
+        self._keep, self._settle = settings.migration.backups, settings.watch.settle_ms / 1000
+        self._known: Known | None = None
+
+    def all_of(self, under: Path | None) -> list[File]:
+        if self._seen.is_new(self._feature):
+            self._store.withdrawer.resume(self._feature)
+        return [file for unit in _chosen(self._feature, under) for file in self._one(unit)]
+
+    def _one(self, unit: Unit) -> list[File]:
+        if (before := self._seen.unchanged(unit)) is not None:
+            return before
+        now = marks_of(unit)
+        try:
+            said, lasting = self._attempt(unit)
+        except FileNotFoundError:
+            return []
+        if lasting:
+            self._seen.note(unit, now, said)
+        if self._seen.is_news(unit, said):
+            self._announce(said)
+        return said
+
+    def _attempt(self, unit: Unit) -> tuple[list[File], bool]:
+        """What is said of it, and whether that holds until it changes: what is wrong with the disk may pass."""
+        for _ in range(_TRIES):
+            try:
+                known = self._knowledge()
+                if reading.is_done(unit, known):
+                    return planning.done(unit, known), True
+                found = reading.read(unit, self._settle)
+            except CorruptFile as error:
+                return planning.failures(unit, error), True
+            except DagentdError as error:
+                return planning.failures(unit, error), False
+            if found is None:
+                return [], True
+            try:
+                return self._migrated(found, known), True
+            except files.Changed:
+                continue
+            except DagentdError as error:
+                return planning.failures(unit, error), False
+        hint = "Try again when it has ended."
+        busy = Conflict("another program keeps writing this file", path=unit[0].path, hint=hint)
+        return planning.failures(unit, busy), False
+
+    def _migrated(self, found: Found, known: Known) -> list[File]:
+        action = planning.decide(found, known, asked=self._asked)
+        if action not in DUE:
+            return planning.lines(found, action)
+        added = apply(self._store, found, self._keep, self._settle)
+        known.sessions[found.converted.session_id] = found.converted.session_id
+        return planning.lines(found, action, added)
+
+    def _knowledge(self) -> Known:
+        if self._known is None:
+            self._known = reading.known_of(self._store, self._feature)
+        return self._known
+
+    def _announce(self, said: list[File]) -> None:
+        for file in said:
+            self._tell(file)
+            if file.action in (*DUE, *WRONG):
+                raw = file.raw()
+                fields = {key: raw[key] for key in ("path", "format", "messages", "added", "error") if key in raw}
+                rejected = {"rejected": len(file.rejected), "action": file.action}
+                kind = "migration:error" if file.action in WRONG else "migration:done"
+                self._store.importer.announce(kind, self._feature, file.session_id, **fields, **rejected)
+
+
+__all__ = ["DUE", "WRONG", "File", "Seen", "automatic", "plan", "problems", "rollback", "run"]

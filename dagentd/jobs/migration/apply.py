@@ -1,0 +1,102 @@
+"""Migrating one session: backed up, brought in, read back and compared, and only then noted as done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dagentd.adapters import clock
+from dagentd.errors import CorruptFile
+from dagentd.jobs.migration.reading import Found, found_document
+from dagentd.model import times
+from dagentd.store import legacy, unlinking
+from dagentd.store.importing import Imported
+from dagentd.store.session import Session
+from dagentd.store.store import Store
+from dagentd.store.withdrawing import barred, migrations
+from dagentd.store.withdrawn import STATUS
+
+
+def apply(store: Store, found: Found, keep: int, settle: float) -> int:
+    """How many messages were new. `Changed` if another program wrote to a file meanwhile: look again."""
+    feature = found.unit[0].feature
+    for file, content, now in zip(found.unit, found.contents, found.current, strict=True):
+        if content.data == now:
+            legacy.back_up(file.path, content.data, keep)
+        if file.document is not None:
+            legacy.rewrite(file.path, now, found_document(found)(file))
+    imported = store.importer.bring_in(feature, found.converted, found.source.path)
+    try:
+        if imported.made:
+            _complete(store, found, imported.session, keep)
+        else:
+            imported.session.reconcile()  # so that the documents are there to be compared
+        _verify(store, found, imported, settle)
+        _note(imported.session, found)
+    finally:
+        imported.session.leave()
+    return len(imported.added)
+
+
+def _complete(store: Store, found: Found, session: Session, keep: int) -> None:
+    """Linked like any new session; what it is linked in can be put back to the byte."""
+    task = (found.converted.fields.get(key) for key in ("taskId", "taskState"))
+    path, link = unlinking.linked_file(session.folder.feature, session.id, *task)
+    legacy.back_up_before(path, link, keep)
+    store.importer.complete(session, found.converted)
+
+
+# --- verifying ------------------------------------------------------------------------------------------------
+
+
+def _verify(store: Store, found: Found, imported: Imported, settle: float) -> None:
+    """The four points of the format's own notes: the new files are there, content and order are kept, times make
+    sense, and there is a backup of what was read."""
+    folder, new = imported.session.folder, found.converted
+    for name in ("session", "chat"):
+        if not folder.document(name).exists():
+            raise _wrong(found, f"the {name} document of {folder.id} was not written")
+    shown = {raw["id"]: raw for raw in legacy.read(folder.document("chat"), settle).raw["messages"]}
+    added = set(imported.added)
+    wanted = {raw["id"]: raw for raw in new.messages if raw["id"] in added}
+    if [one for one in shown if one in wanted] != [one for one in wanted if one in shown]:
+        raise _wrong(found, f"the messages are in another order in {folder.id}")
+    if any(shown[one] != raw for one, raw in wanted.items() if one in shown):
+        raise _wrong(found, f"a message is not the same in {folder.id}")
+    if lost := store.importer.lacking(imported.session, [one for one in imported.added if one not in shown]):
+        raise _wrong(found, f"{len(lost)} messages are not in {folder.id}")
+    if not all(times.parse(raw["timestamp"]) for raw in wanted.values()):
+        raise _wrong(found, "a time was not converted")
+    for file, content in zip(found.unit, found.contents, strict=True):
+        if legacy.backup_with(file.path, content.sha256) is None:
+            raise _wrong(found, "there is no backup")
+
+
+def _wrong(found: Found, what: str) -> CorruptFile:
+    return CorruptFile(
+        f"its migration could not be verified: {what}", path=found.unit[0].path,
+        hint="The original and its backup are untouched. `dagentd migrate --rollback` takes it back.",
+    )  # fmt: skip
+
+
+# --- noting ---------------------------------------------------------------------------------------------------
+
+
+def _note(session: Session, found: Found) -> None:
+    """The source with its hash: as long as it is the same, nothing is to be done."""
+    at, sources = clock.stamp(), {file.source.path for file in found.unit}
+    entries = [
+        {"path": file.source.path, "sha256": content.sha256, "messages": _count(found, file.document), "at": at}
+        for file, content in zip(found.unit, found.contents, strict=True)
+    ]
+    kept = [each for each in migrations(session.fields) if each["path"] not in sources]
+    changes: dict[str, Any] = {"migratedFrom": [*kept, *entries]}
+    bars = barred(session.fields)
+    if any(each["path"] in sources for each in bars):
+        changes["barred"] = [each for each in bars if each["path"] not in sources]
+    if session.fields.get("status") == STATUS:
+        changes["status"] = "active"
+    session.set(**changes)
+
+
+def _count(found: Found, document: str | None) -> int:
+    return len(found.converted.messages) if document in (None, "chat") else 0

@@ -1,0 +1,134 @@
+"""Importing: what an older file held goes into a session in one append, or becomes a session at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dagentd.adapters import clock, disk
+from dagentd.formats.shape import Converted
+from dagentd.model import jsontext, records
+from dagentd.model.project import FeatureFolder, SessionFolder
+from dagentd.model.records import Record
+from dagentd.store import journal as journals
+from dagentd.store import layout, links, opening, withdrawn
+from dagentd.store.catalogue import of_feature
+from dagentd.store.chronicle import Chronicle
+from dagentd.store.journal import Journal
+from dagentd.store.making import Maker
+from dagentd.store.merge import edits, identify
+from dagentd.store.open_sessions import OpenSessions
+from dagentd.store.outside import Doc
+from dagentd.store.placing import arrivals
+from dagentd.store.resources import Resources
+from dagentd.store.session import Session
+
+
+@dataclass(frozen=True)
+class Imported:
+    """`added` are the ids of messages that were not known, or are back, in the order of the file."""
+
+    session: Session
+    added: list[str]
+    made: bool  # the session is new, or is not yet complete because a crash came between
+
+
+class Importer:
+    def __init__(self, resources: Resources, sessions: OpenSessions, maker: Maker) -> None:
+        self._resources, self._sessions, self._maker = resources, sessions, maker
+
+    def check_writable(self) -> None:
+        self._resources.check_writable()
+
+    def bring_in(self, feature: FeatureFolder, new: Converted, source: str) -> Imported:
+        """The caller leaves the session. `migratedFrom` is empty in one that is made here, until it is complete."""
+        self.check_writable()
+        with self._sessions.lock:
+            folder = of_feature(feature, new.session_id) or withdrawn.left_behind(feature, new.session_id)
+            if folder is None:
+                return Imported(self._create(feature, new), [raw["id"] for raw in new.messages], True)
+            session = self._sessions.open(folder)
+        added = session.plan(lambda chronicle: _additions(chronicle, new, source))
+        return Imported(session, added, session.fields.get("migratedFrom") == [])
+
+    def _create(self, feature: FeatureFolder, new: Converted) -> Session:
+        """The journal is seen with all messages in it, or not at all."""
+        self._sessions.close_lost(new.session_id)
+        folder, at = layout.new_session(feature, new.session_id), clock.stamp()
+        content = opening.joined(_first_records(folder, new, at))
+        with disk.explained(folder.path):
+            links.make_session_folder(folder)
+            journals.create(folder.journal, folder.id, content, self._resources.kept).close()
+        session = self._sessions.open(folder)
+        session.announce(action="created")
+        return session
+
+    def complete(self, session: Session, new: Converted) -> None:
+        """What a new session has beside its journal."""
+        for name, raw in (("context", new.context), ("agent-description", new.agent_description)):
+            if raw is not None and session.read(name) is None:
+                session.replace(name, raw)
+        self._maker.complete(session, {key: str(new.fields[key]) for key in _LINKED if key in new.fields})
+
+    def lacking(self, session: Session, wanted: Iterable[str]) -> list[str]:
+        """Those of the ids that the session never had."""
+        return list(session.plan(lambda known: ([], [one for one in wanted if known.state.find(one) is None])))
+
+    def announce(self, type: str, feature: FeatureFolder, session_id: str | None, **fields: Any) -> None:
+        project = str(self._resources.project.root)
+        self._resources.announce(type, project=project, feature_id=feature.id, session_id=session_id, **fields)
+
+
+_LINKED = ("type", "agentType", "featureId", "taskId", "taskState")
+
+
+def _first_records(folder: SessionFolder, new: Converted, at: str) -> list[Record]:
+    first, checkpoint = opening.new_session(folder, new.fields, at)
+    given = {**first.body["set"], **new.fields, **_alias({}, new), "migratedFrom": []}
+    if new.checkpoint is not None:
+        checkpoint = records.checkpoint(new.checkpoint, at)
+    messages = [records.message(raw, jsontext.encode(raw), at) for raw in new.messages]
+    return [records.session(given, at), checkpoint, *messages]
+
+
+def _additions(chronicle: Chronicle, new: Converted, source: str) -> tuple[list[Record], list[str]]:
+    state, at = chronicle.state, clock.stamp()
+    doc = Doc({"messages": new.messages}, source, ours=True)
+    found = identify(state, doc)
+    arrived = arrivals(found, state.entries.everything(), at)
+    again = _returning(chronicle, [one.id for one in found if one.entry and not one.entry.here], source, at)
+    changed = edits(found, doc, at)
+    alias = _alias(state.session, new)
+    told = [records.session(alias, at)] if alias else []
+    back = {one for record in again for one in record.body["ids"]}
+    added = [one.id for one in found if one.entry is None or one.id in back]
+    return [*arrived, *again, *changed, *told], added
+
+
+def _alias(session: dict[str, Any], new: Converted) -> dict[str, Any]:
+    held = session.get("aliases")
+    known = held if isinstance(held, list) else []
+    return {"aliases": [*known, new.alias]} if new.alias is not None and new.alias not in known else {}
+
+
+def _returning(chronicle: Chronicle, left: Sequence[str], source: str, at: str) -> list[Record]:
+    """Messages that left because their migration was taken back, which is now done again. Those that left for another
+    reason stay away."""
+    barred = chronicle.state.session.get("barred")
+    if not left or not any(isinstance(each, dict) and each.get("path") == source for each in barred or []):
+        return []
+    taken = _rolled_back(chronicle.journal.path)
+    back = [one for one in left if one in taken]
+    return [records.back(back, at)] if back else []
+
+
+def _rolled_back(path: Path) -> set[str]:
+    journal = Journal.open_read(path)
+    try:
+        read = [line.record for group in journal.groups() for line in group]
+    finally:
+        journal.close()
+    left = [record for record in read if record.t == "left" and record.body.get("why") == "rollback"]
+    return {one for record in left for one in record.body["ids"]}

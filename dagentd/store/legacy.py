@@ -1,0 +1,180 @@
+"""Files of older formats: where they lie in a feature, read with patience, kept before anything is made of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dagentd.adapters import clock, disk, files
+from dagentd.errors import CorruptFile
+from dagentd.formats.shape import Source
+from dagentd.model import ids, jsontext
+from dagentd.model.jsontext import Undecodable
+from dagentd.model.project import DOCUMENTS, FeatureFolder, SessionFolder
+from dagentd.store import layout
+from dagentd.store.own_documents import Change
+from dagentd.store.projection import PATIENCE
+from dagentd.store.withdrawn import last_words
+
+_DOCUMENT = re.compile(r"(session|chat|checkpoint|context|agent-description|memory)_(.+)\.json")
+_LONE = ("chat", "checkpoint", "context", "agent-description")
+
+
+@dataclass(frozen=True)
+class LegacyFile:
+    """`session_id` is what its name says, where it says one; `document` which of a session's documents it is."""
+
+    path: Path
+    feature: FeatureFolder
+    task_id: str | None = None
+    session_id: str | None = None
+    document: str | None = None
+
+    @property
+    def source(self) -> Source:
+        name = self.path.relative_to(self.feature.path).as_posix()
+        return Source(name, self.feature.id, self.task_id, self.session_id)
+
+
+@dataclass(frozen=True)
+class Content:
+    data: bytes
+    raw: Any
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+
+# --- finding --------------------------------------------------------------------------------------------------
+
+
+def in_feature(feature: FeatureFolder) -> list[LegacyFile]:
+    """All that may be of an older format. Documents of a session that has no session document come first: what else
+    goes into that session must find it made. Of a task, its planning comes before its work."""
+    tasks = [name for name in layout.folder_names(feature.path / "nodes") if ids.is_safe(name)]
+    folders = [(feature.sessions_dir, None), *((feature.task_dir(task) / "sessions", task) for task in tasks)]
+    inside = [(folder, task) for folder, task in folders if layout.inside(folder, feature.tree.worktree)]
+    found = [each for folder, task in inside for each in _lone_documents(feature, folder, task)]
+    named = {each.document(name) for each in layout.sessions(feature) for name in DOCUMENTS}
+    single = [each for folder, task in inside for each in _single_files(feature, folder, task)]
+    found += [each for each in single if each.path not in named]
+    found.append(LegacyFile(feature.path / "chat.json", feature))
+    for task in tasks:
+        folder = feature.task_dir(task)
+        if layout.inside(folder, feature.tree.worktree):
+            found += [LegacyFile(folder / name, feature, task) for name in ("chat.json", "session.json")]
+    return [each for each in found if os.path.lexists(each.path)]
+
+
+def _lone_documents(feature: FeatureFolder, folder: Path, task: str | None) -> Iterator[LegacyFile]:
+    matches = [match for name in _names(folder) if (match := _DOCUMENT.fullmatch(name)) and ids.is_safe(match[2])]
+    whole = {match[2] for match in matches if match[1] == "session"}
+    for match in matches:
+        if match[1] in _LONE and match[2] not in whole and not _has_journal(feature, folder, match[2]):
+            yield LegacyFile(folder / match[0], feature, task, match[2], match[1])
+
+
+def _has_journal(feature: FeatureFolder, folder: Path, session_id: str) -> bool:
+    """One that was taken back does not count: its documents are again what they were."""
+    journal = SessionFolder(session_id, folder, "prefixed", feature).journal
+    return os.path.lexists(journal) and last_words(journal) is None
+
+
+def _single_files(feature: FeatureFolder, folder: Path, task: str | None) -> Iterator[LegacyFile]:
+    for name in _names(folder):
+        stem, suffix = os.path.splitext(name)
+        if suffix == ".json" and ids.is_safe(stem) and not _DOCUMENT.fullmatch(name):
+            yield LegacyFile(folder / name, feature, task, stem)
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:  # not there, or a problem of its own
+        return []
+
+
+# --- reading --------------------------------------------------------------------------------------------------
+
+
+def read(path: Path, settle: float) -> Content:
+    """FileNotFoundError if it is not there. Bytes that make no sense are read again until they do, or have stayed the
+    same for the settle time: an older app may be writing them."""
+    seen, since, end = b"", clock.monotonic(), clock.monotonic() + PATIENCE
+    while True:
+        data = files.read(path, files.CHAT_LIMIT)
+        try:
+            return Content(data, jsontext.decode(data))
+        except Undecodable as error:
+            now = clock.monotonic()
+            if data != seen:
+                seen, since = data, now
+            if now - since >= settle or now >= end:
+                hint = "Mend the file or move it away; it was left as it is."
+                raise CorruptFile(str(error), path=path, hint=hint) from None
+        time.sleep(settle / 4)
+
+
+def hash_of(path: Path) -> str:
+    return hashlib.sha256(files.read(path, files.CHAT_LIMIT)).hexdigest()
+
+
+# --- keeping --------------------------------------------------------------------------------------------------
+
+
+def back_up(path: Path, data: bytes, keep: int) -> Path:
+    """A copy of the file that holds what we read. `Changed` if somebody wrote to it meanwhile."""
+    with disk.explained(path):
+        held = files.back_up(path, keep)
+        if files.read(held, files.CHAT_LIMIT) != data:
+            raise files.Changed(path)
+    return held
+
+
+def back_up_before(path: Path, change: Change, keep: int) -> None:
+    """The same for a document that is about to be changed, if there is one and it will be."""
+    try:
+        data = files.read(path)
+    except FileNotFoundError:
+        return
+    before = layout.decoded(path, data)
+    if change(before) != before:
+        back_up(path, data, keep)
+
+
+def rewrite(path: Path, data: bytes, raw: dict[str, Any]) -> None:
+    """Put a document of an older shape in today's. `Changed` if it is not as it was read."""
+    wanted = jsontext.pretty(raw)
+    if wanted != data:
+        with disk.explained(path):
+            done = files.publish(path, [wanted], expect=files.digest(data), sync=True)
+            if done.replaced is not None:
+                done.replaced.close()
+
+
+def backup_with(path: Path, sha256: str) -> bytes | None:
+    """What a backup of a file holds, found by its hash."""
+    for held in backups(path):
+        data = files.read(held, files.CHAT_LIMIT)
+        if hashlib.sha256(data).hexdigest() == sha256:
+            return data
+    return None
+
+
+def backups(path: Path) -> list[Path]:
+    """The newest first; last the original, which has no number."""
+    pattern = re.compile(re.escape(f"{path.name}.backup") + r"(\.[1-9][0-9]*)?")
+    found = [name for name in _names(path.parent) if pattern.fullmatch(name)]
+    return [path.with_name(name) for name in sorted(found, key=_number, reverse=True)]
+
+
+def _number(name: str) -> int:
+    last = name.rpartition(".")[2]
+    return int(last) if last.isdecimal() else 0
