@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import SampleProject, git
 from tests.e2e.daemon import Daemon, until
 from tests.e2e.dagentd import dagentd, dagentd_json
-from tests.jobs.hooked import HOOKS, OLD, PYTHON, SH, Hooked, Sort, commit, git_says
+from tests.jobs.hooks.hooked import HOOKS, OLD, PYTHON, SH, Hooked, Sort, commit, git_says
 
 
 @pytest.fixture(autouse=True)

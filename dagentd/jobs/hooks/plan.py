@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dagentd.errors import DagentdError
-from dagentd.jobs import hook_text
-from dagentd.jobs.hook_files import Hook
-from dagentd.jobs.hook_writing import Change
+from dagentd.jobs.hooks import contents
+from dagentd.jobs.hooks.surveying import Hook
+from dagentd.jobs.hooks.writing import Change
 
 State = Literal["installed", "outdated", "missing", "by hand", "left alone"]
 Changes = dict[Path, Change]
@@ -49,7 +49,7 @@ def uninstall(held: Mapping[Path, bytes]) -> tuple[Changes, dict[Path, DagentdEr
     changes, refused = Changes(), {}
     for path, data in held.items():
         try:
-            before = hook_text.without_ours(data)
+            before = contents.without_ours(data)
         except DagentdError as error:
             refused[path] = error
             continue
@@ -65,11 +65,11 @@ def lines(hooks: Sequence[Hook], failed: Refused) -> list[Line]:
 def _line(hook: Hook, wanted: bytes | DagentdError, failed: Refused) -> Line:
     error = wanted if isinstance(wanted, DagentdError) else failed.get(hook.target)
     if error is not None:
-        by_hand = hook.held is not None and hook_text.is_by_hand(hook.held)
+        by_hand = hook.held is not None and contents.is_by_hand(hook.held)
         state: State = "by hand" if by_hand else "left alone"
         return Line(hook.worktree, hook.event, hook.path, state, error.message, "" if by_hand else error.hint)
     state = "installed" if wanted == hook.held else "missing"
-    if state == "missing" and hook.held is not None and hook_text.without_ours(hook.held) is not None:
+    if state == "missing" and hook.held is not None and contents.without_ours(hook.held) is not None:
         state = "outdated"
     return Line(hook.worktree, hook.event, hook.path, state)
 
@@ -88,6 +88,6 @@ def _wanted(hook: Hook, word: str) -> bytes | DagentdError:
     if hook.barred is not None:
         return hook.barred
     try:
-        return hook_text.with_ours(hook.held, word, made_folder=not hook.has_folder)
+        return contents.with_ours(hook.held, word, made_folder=not hook.has_folder)
     except DagentdError as error:
         return error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dagentd.jobs import hook_text, marked
+from dagentd.jobs.hooks import contents, marked
 from dagentd.model.project import Project
 from dagentd.store.spool import EVENTS
 
@@ -29,7 +29,7 @@ def name(event: str) -> str:
 
 def own_text() -> bytes:
     sections = (
-        f'[hook "{name(event)}"]\n\tevent = {event}\n\tcommand = "'.encode() + _quoted(hook_text.script(event)) + b'"\n'
+        f'[hook "{name(event)}"]\n\tevent = {event}\n\tcommand = "'.encode() + _quoted(contents.script(event)) + b'"\n'
         for event in EVENTS
     )
     return b"# Written by dagentd; `dagentd hooks uninstall` removes it.\n" + b"".join(sections)

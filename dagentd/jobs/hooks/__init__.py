@@ -10,10 +10,10 @@ from pathlib import Path
 from dagentd.adapters import files
 from dagentd.adapters.git import hooks as git_hooks
 from dagentd.errors import DagentdError
-from dagentd.jobs import hook_config, hook_plan, hook_text
-from dagentd.jobs.hook_files import checkouts, files_around, read_again, survey
-from dagentd.jobs.hook_plan import Changes, Line
-from dagentd.jobs.hook_writing import Change, apply
+from dagentd.jobs.hooks import contents, git_config, plan
+from dagentd.jobs.hooks.plan import Changes, Line
+from dagentd.jobs.hooks.surveying import checkouts, files_around, read_again, survey
+from dagentd.jobs.hooks.writing import Change, apply
 from dagentd.model.project import Project
 from dagentd.store.spool import EVENTS, Spool
 
@@ -29,18 +29,18 @@ def install(project: Project) -> Report:
     """Done again, it changes nothing. Where git has hooks in its configuration, no hook file is touched."""
     Spool(project).make()
     hooks, configured = survey(project), git_hooks.are_configurable()
-    changes = _change(_own_script(project), hook_text.by_itself())
+    changes = _change(_own_script(project), contents.by_itself())
     if configured:
-        changes |= _configuring(project) | hook_plan.uninstall(files_around(project, hooks))[0]
+        changes |= _configuring(project) | plan.uninstall(files_around(project, hooks))[0]
     else:
-        changes |= _unconfiguring(project) | hook_plan.install(hooks)
+        changes |= _unconfiguring(project) | plan.install(hooks)
     failed = apply(changes)
-    lines = _configured(project, failed) if configured else hook_plan.lines(read_again(hooks, changes), failed)
+    lines = _configured(project, failed) if configured else plan.lines(read_again(hooks, changes), failed)
     return Report([path for path in changes if path not in failed], failed, lines)
 
 
 def uninstall(project: Project) -> Report:
-    changes, refused = hook_plan.uninstall(files_around(project, survey(project)))
+    changes, refused = plan.uninstall(files_around(project, survey(project)))
     changes |= _unconfiguring(project) | _change(_own_script(project), None, folder=True)
     Spool(project).remove()
     failed = refused | apply(changes)
@@ -50,7 +50,7 @@ def uninstall(project: Project) -> Report:
 def status(project: Project) -> list[Line]:
     """How it stands, with a probe of every hook that is as it should be: nothing else of such a hook is run by it."""
     configured = git_hooks.are_configurable()
-    found = _configured(project, {}) if configured else hook_plan.lines(survey(project), {})
+    found = _configured(project, {}) if configured else plan.lines(survey(project), {})
     if not git_hooks.can_be_fired():
         return found
     names = {path: name for name, path in checkouts(project).items()}
@@ -66,30 +66,30 @@ def status(project: Project) -> list[Line]:
 
 def _alone(line: Line) -> dict[str, str]:
     """Settings with which git runs our hook and no other. In a hook file our part ends the probe by itself."""
-    others = git_hooks.configured(line.worktree) - {hook_config.name(line.event)}
+    others = git_hooks.configured(line.worktree) - {git_config.name(line.event)}
     return {"core.hooksPath": "/dev/null", **{f"hook.{name}.enabled": "false" for name in others}}
 
 
 def _configured(project: Project, failed: Mapping[Path, DagentdError]) -> list[Line]:
     missing = _configuring(project)
     error = next((failed[path] for path in missing if path in failed), None)
-    line = Line(project.root, "", hook_config.config_file(project), "missing" if missing else "installed")
+    line = Line(project.root, "", git_config.config_file(project), "missing" if missing else "installed")
     if error is not None:
         line = replace(line, state="left alone", reason=error.message, hint=error.hint)
     return [replace(line, worktree=root, event=event) for root in checkouts(project).values() for event in EVENTS]
 
 
 def _configuring(project: Project) -> Changes:
-    config = hook_config.config_file(project)
-    wanted = hook_config.with_ours(_read(config) or b"")
-    return _change(hook_config.own_file(project), hook_config.own_text()) | _change(config, wanted)
+    config = git_config.config_file(project)
+    wanted = git_config.with_ours(_read(config) or b"")
+    return _change(git_config.own_file(project), git_config.own_text()) | _change(config, wanted)
 
 
 def _unconfiguring(project: Project) -> Changes:
-    config = hook_config.config_file(project)
+    config = git_config.config_file(project)
     held = _read(config)
-    changes = {} if held is None else _change(config, hook_config.without_ours(held))
-    return changes | _change(hook_config.own_file(project), None)
+    changes = {} if held is None else _change(config, git_config.without_ours(held))
+    return changes | _change(git_config.own_file(project), None)
 
 
 def _own_script(project: Project) -> Path:

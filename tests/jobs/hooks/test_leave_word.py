@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.jobs import hook_text
+from dagentd.jobs.hooks import contents
 from tests.conftest import git
 
 SHELLS = [shell for shell in ("dash", "bash", "busybox", "mksh", "ksh93", "zsh") if shutil.which(shell)]
@@ -35,7 +35,7 @@ def spool(repo: Path) -> Path:
 
 
 def script(more: str = "") -> str:
-    return hook_text.script("post-commit").decode() + more
+    return contents.script("post-commit").decode() + more
 
 
 def run(
@@ -165,7 +165,7 @@ def hook_everything(common: Path) -> Path:
     for event in ("post-commit", "post-checkout", "post-merge", "post-rewrite"):
         path = common / "hooks" / event
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(hook_text.with_ours(None, event))
+        path.write_bytes(contents.with_ours(None, event))
         path.chmod(0o755)
     (common / "dagentd" / "spool").mkdir(parents=True)
     return common / "dagentd" / "spool"

@@ -6,7 +6,7 @@ import re
 
 from dagentd.adapters import shipped
 from dagentd.errors import NotAllowed
-from dagentd.jobs import marked
+from dagentd.jobs.hooks import marked
 
 _SHEBANG = b"#!/bin/sh\n"
 _SHELL = re.compile(

@@ -11,7 +11,7 @@ from dagentd.adapters.git import project_at
 from dagentd.jobs import hooks
 from dagentd.store.spool import EVENTS, Spool
 from tests.conftest import SampleProject, git
-from tests.jobs.hooked import HOOKS, NEW, OLD, SH, SORTS, Hooked, Sort, commit, git_says
+from tests.jobs.hooks.hooked import HOOKS, NEW, OLD, SH, SORTS, Hooked, Sort, commit, git_says
 
 
 @pytest.mark.parametrize("sort", SORTS, ids=lambda sort: sort.name)

@@ -12,11 +12,11 @@ import pytest
 
 from dagentd.adapters.git import project_at
 from dagentd.jobs import hooks
-from dagentd.jobs.hook_plan import Line
+from dagentd.jobs.hooks.plan import Line
 from dagentd.model.project import Project
 from dagentd.store.spool import EVENTS, Note, Spool
 from tests.conftest import SampleProject, git
-from tests.jobs.hooked import HOOKS, OLD, SH, SORTS, Hooked, Sort, commit, git_says
+from tests.jobs.hooks.hooked import HOOKS, OLD, SH, SORTS, Hooked, Sort, commit, git_says
 
 
 @pytest.fixture(autouse=True)

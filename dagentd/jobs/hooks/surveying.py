@@ -11,7 +11,7 @@ from dagentd.adapters import files
 from dagentd.adapters.git import hooks as git_hooks
 from dagentd.adapters.git import worktrees
 from dagentd.errors import DagentdError, NotAllowed
-from dagentd.jobs import hook_text
+from dagentd.jobs.hooks import contents
 from dagentd.model.project import Project
 from dagentd.store.spool import EVENTS
 
@@ -95,7 +95,7 @@ def _check_place(project: Project, roots: Sequence[Path], path: Path, target: Pa
 
 
 def _by_hand(path: Path) -> str:
-    return f"Add this line to it yourself: {hook_text.to_add(path.name)}"
+    return f"Add this line to it yourself: {contents.to_add(path.name)}"
 
 
 def _owner(project: Project, roots: Sequence[Path], target: Path) -> Path | None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.jobs import hook_config, hook_text
-from dagentd.jobs.hook_config import with_ours, without_ours
+from dagentd.jobs.hooks import contents, git_config
+from dagentd.jobs.hooks.git_config import with_ours, without_ours
 from dagentd.store.spool import EVENTS
 from tests.conftest import git
 
@@ -38,12 +38,12 @@ def test_an_include_that_git_put_under_our_header_stays(repo: Path) -> None:
 def test_git_reads_the_scripts_as_they_are(repo: Path) -> None:
     own = repo / ".git" / "dagentd" / "hooks.config"
     own.parent.mkdir()
-    own.write_bytes(hook_config.own_text())
+    own.write_bytes(git_config.own_text())
     config = repo / ".git" / "config"
     config.write_bytes(with_ours(config.read_bytes()))
     for event in EVENTS:
-        name = hook_config.name(event)
+        name = git_config.name(event)
         assert git(repo, "config", "--get-all", f"hook.{name}.event") == event
         command = git(repo, "config", "--get", f"hook.{name}.command")
-        assert command == hook_text.script(event).decode().strip()
+        assert command == contents.script(event).decode().strip()
         assert command.endswith("|| :"), 'git puts "$@" behind it'
