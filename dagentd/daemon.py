@@ -88,7 +88,7 @@ class Daemon:
             self._watching = Watching(
                 self._upkeep, self.events.publish, paths.registry_file(), self._signals.wake, _bug
             )
-            self._upkeep.imports = self._watching.imports
+            self._upkeep.sources = self._watching.made_from
             self.projects = Projects(self.settings_of, index, self._upkeep, self._watching, self.events.publish)
             stack.callback(self._finish, index)
             self._server = Server(paths.socket(), self)

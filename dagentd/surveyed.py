@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,7 +23,7 @@ class Checkout:
     is_tree: bool = False  # there is a .dagent in it
     features: list[FeatureFolder] = field(default_factory=list)
     places: dict[Path, Place] = field(default_factory=dict)
-    imported: frozenset[Path] = frozenset()  # the files that its CLAUDE.md imports
+    sources: dict[Path, frozenset[Path]] = field(default_factory=dict)  # of contexts, by the folder of their feature
     head: Head | None = None
 
 
@@ -59,8 +59,9 @@ class Surveyed:
         paths = {each.path for each in features}
         changes.gone += [each for each in known.features if each.path not in paths]
         known.features = features
+        known.sources = {path: files for path, files in known.sources.items() if path in paths}
         if self._watched:
-            found = places.of_tree(tree, repository.git_dir(tree.worktree), known.imported)
+            found = places.of_tree(tree, repository.git_dir(tree.worktree), _all(known.sources))
             # One that comes later is heard of by the folder it is in.
             known.places = {path: place for path, place in found.items() if path.is_dir()}
 
@@ -80,14 +81,14 @@ class Surveyed:
         known = self.checkouts.get(tree)
         return known.features if known else []
 
-    def imports(self, tree: Tree, files: Iterable[Path]) -> bool:
-        """These files are imported by the CLAUDE.md of a checkout; whether that is news."""
-        known = self.checkouts.get(tree)
-        now = frozenset(each for each in files if each.parent != tree.worktree / ".claude")  # watched anyway
-        if known is None or known.imported == now:
+    def made_from(self, feature: FeatureFolder, files: Iterable[Path]) -> bool:
+        """The contexts of a feature are made from these files too; whether its checkout has others to be heard then."""
+        known = self.checkouts.get(feature.tree)
+        if known is None or feature not in known.features:
             return False
-        known.imported = now
-        return True
+        before = _all(known.sources)
+        known.sources[feature.path] = frozenset(files)
+        return _all(known.sources) != before
 
     def moved(self, tree: Tree) -> Head | None:
         """Where HEAD is, if it is not where it was when this was last asked."""
@@ -101,6 +102,10 @@ class Surveyed:
         """The checkouts that hooks left word of; all, if one could not tell which."""
         worktrees = {note.worktree for note in self._spool.take()}
         return {tree for tree in self.checkouts if None in worktrees or tree.worktree in worktrees}
+
+
+def _all(sources: Mapping[Path, frozenset[Path]]) -> frozenset[Path]:
+    return frozenset().union(*sources.values())
 
 
 def _head(tree: Tree) -> Head | None:

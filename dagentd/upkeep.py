@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dagentd.errors import NotFound
 from dagentd.jobs.reconcile import Line, Report
 from dagentd.model.problem import Problem, still_wrong
-from dagentd.model.project import FeatureFolder, Project, SessionFolder, Tree
+from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.store import Store
 from dagentd.worker import Worker
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-Imports = Callable[[Store, Tree, Iterable[Path]], None]
+Sources = Callable[[Store, FeatureFolder, Iterable[Path]], None]
 
 
 class _Kept:
@@ -38,13 +38,13 @@ class _Kept:
 
 
 class Upkeep:
-    """`imports` is told which files of a worktree the contexts are made from, beside those that are watched anyway."""
+    """`sources` is told which files the contexts of a feature are made from, beside those that are watched anyway."""
 
     def __init__(self, worker: Worker, settings_of: Callable[[Project], Settings]) -> None:
         self._worker, self._settings_of = worker, settings_of
         self._lock = threading.Lock()
         self._kept: dict[Store, _Kept] = {}
-        self.imports: Imports = lambda *_: None
+        self.sources: Sources = lambda *_: None
 
     @cached_property
     def _shared(self) -> Checkouts:
@@ -202,7 +202,7 @@ class Upkeep:
         self._note(store, _keys(feature)[0], done.problems)
         self._note_files(store, feature, done.files)
         self._tell(store, done.lines)
-        self.imports(store, feature.tree, done.sources)
+        self.sources(store, feature, done.sources)
         return done
 
     def _note_files(self, store: Store, feature: FeatureFolder, files: list[File] | None) -> None:

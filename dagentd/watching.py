@@ -109,12 +109,12 @@ class Watching:
                 self._perform(project, _everything(project))
                 self._upkeep.clear_out(project.store)
 
-    def imports(self, store: Store, tree: Tree, files: Iterable[Path]) -> None:
-        """The folders of what a CLAUDE.md imports are watched too."""
+    def made_from(self, store: Store, feature: FeatureFolder, files: Iterable[Path]) -> None:
+        """What the contexts of a feature are made from elsewhere is watched too: what a CLAUDE.md imports, and such."""
         with self._lock:
             project = self._projects.get(store.project.root)
-            if project is not None and project.imports(tree, files):
-                self._survey(project, {tree})
+            if project is not None and project.made_from(feature, files):
+                self._survey(project, {feature.tree})
 
     # --- hearing ------------------------------------------------------------------------------------------
 

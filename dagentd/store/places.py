@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from dagentd.model.change import Ask, Asks, Collect, Look, Migrate, Moved, Place, Reconcile, Renew, RenewTree, Survey
+from dagentd.model.change import (
+    NOTHING,
+    Ask,
+    Asks,
+    Collect,
+    Look,
+    Migrate,
+    Moved,
+    Place,
+    Reconcile,
+    Renew,
+    RenewTree,
+    Survey,
+)  # fmt: skip
 from dagentd.model.project import DOCUMENTS, FeatureFolder, Project, SessionFolder, Tree
 from dagentd.store import layout
 
 RULES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "PROJECT.md")
-_MAX_RULES = 4  # folders of files that CLAUDE.md imports: with root, git folder and log at most 8 for a worktree
+_MORE = 4  # folders of other files that contexts are made from: with root, .claude, git folder and log 8 for a worktree
 _GIT = ("HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "rebase-merge", "rebase-apply")
 _OF_FEATURE = ("dag.json", "spec.md", "feature-spec.md")
 _LEGACY = ("chat.json", "session.json")  # of a task; a feature has only the first
@@ -29,8 +43,9 @@ def of_project(project: Project) -> Places:
 
 
 def of_tree(tree: Tree, git_dir: Path | None, sources: Iterable[Path] = ()) -> Places:
-    """A checkout, whether there is a .dagent in it or not. `sources` are the files that its CLAUDE.md imports."""
-    found = _of_checkout(tree, sources)
+    """A checkout, whether there is a .dagent in it or not. `sources` are the files that its contexts are made from
+    beside those that are known by their names."""
+    found = _of_checkout(tree)
     if git_dir is not None:
         found |= _of_git(tree, git_dir)
     if layout.is_tree(tree):
@@ -39,19 +54,43 @@ def of_tree(tree: Tree, git_dir: Path | None, sources: Iterable[Path] = ()) -> P
             found[tree.path / group] = _holding(tree)
         for feature in layout.features(tree):
             found |= _of_feature(feature)
-    return found
+    return _with_sources(found, tree, sources)
 
 
-def _of_checkout(tree: Tree, sources: Iterable[Path]) -> Places:
+def is_known(path: Path, tree: Tree) -> bool:
+    """Whether a file that contexts are made from is heard of by its name."""
+    return path in (tree.worktree / ".claude" / "CLAUDE.md", *(tree.worktree / name for name in RULES))
+
+
+def _of_checkout(tree: Tree) -> Places:
     renew, survey = _asks(RenewTree(tree)), _asks(Survey(tree))
     names = {**dict.fromkeys(RULES, renew), ".dagent": survey, ".git": survey, ".claude": renew | survey}
     names[layout.WORKTREES] = _asks(Survey())
-    found = {tree.worktree: Place(names, all=renew | survey)}
-    imported: dict[Path, dict[str, Asks]] = {tree.worktree / ".claude": {"CLAUDE.md": renew}}
+    return {
+        tree.worktree: Place(names, all=renew | survey),
+        tree.worktree / ".claude": Place({"CLAUDE.md": renew}, all=renew),
+    }
+
+
+def _with_sources(found: Places, tree: Tree, sources: Iterable[Path]) -> Places:
+    """They may lie in folders that are watched anyway, and in such as are not there yet."""
+    renew, survey = _asks(RenewTree(tree)), _asks(Survey(tree))
+    most = len(found) + _MORE
     for source in sorted(sources):
-        imported.setdefault(source.parent, {})[source.name] = renew
-    imported.pop(tree.worktree, None)
-    return found | {folder: Place(held, all=renew) for folder, held in list(imported.items())[:_MAX_RULES]}
+        folder = _nearest(source.parent, tree.worktree)
+        if folder in found or len(found) < most:
+            held = found.setdefault(folder, Place(all=renew))
+            name = source.relative_to(folder).parts[0]
+            asks = held.names.get(name, NOTHING) | (renew if folder == source.parent else renew | survey)
+            found[folder] = replace(held, names={**held.names, name: asks})
+    return found
+
+
+def _nearest(folder: Path, top: Path) -> Path:
+    """The folder, or the one above it in which a way to it would appear."""
+    while top in folder.parents and not folder.is_dir():
+        folder = folder.parent
+    return folder
 
 
 def _of_git(tree: Tree, git_dir: Path) -> Places:

@@ -187,15 +187,75 @@ def test_rules_and_specifications_are_followed_as_they_come_change_and_go(fresh:
     fresh.becomes(**{field: before})
 
 
-def test_what_claude_md_imports_is_followed(fresh: Fresh) -> None:
-    docs = fresh.worktree / "docs" / "deep"
-    docs.mkdir(parents=True)
-    (docs / "style.md").write_text("- Old.\n")
-    (fresh.worktree / "CLAUDE.md").write_text("@docs/deep/style.md\n")
-    until(lambda: "- Old." in (fresh.context.get("claudeMd") or ""), "the import")
+def says(fresh: Fresh, field: str, text: str) -> None:
+    until(lambda: text in json.dumps(fresh.context.get(field)), f"{field} with {text}")
+
+
+@pytest.mark.parametrize("name", ["docs/deep/style.md", "style.md", ".claude/style.txt", ".dagent/style.md"])
+def test_what_claude_md_imports_is_followed(fresh: Fresh, name: str) -> None:
+    style = fresh.worktree / name
+    style.parent.mkdir(parents=True, exist_ok=True)
+    style.write_text("- Old.\n")
+    (fresh.worktree / "CLAUDE.md").write_text(f"@{name}\n")
+    says(fresh, "claudeMd", "- Old.")
     rest(fresh.daemon)
-    (docs / "style.md").write_text("- New.\n")
-    until(lambda: "- New." in fresh.context["claudeMd"], "the change of the import")
+    style.write_text("- New.\n")
+    says(fresh, "claudeMd", "- New.")
+
+
+@pytest.mark.parametrize("name", ["docs/deep/style.md", "style.txt", ".claude/style.md"])
+def test_what_claude_md_imports_may_come_later(fresh: Fresh, name: str) -> None:
+    (fresh.worktree / "CLAUDE.md").write_text(f"First of all @{name}.\n")
+    says(fresh, "claudeMd", "First of all")
+    rest(fresh.daemon)
+    for folder in reversed((fresh.worktree / name).relative_to(fresh.worktree).parents[:-1]):
+        (fresh.worktree / folder).mkdir()
+        rest(fresh.daemon)
+    (fresh.worktree / name).write_text("- New.\n")
+    says(fresh, "claudeMd", "- New.")
+
+
+def test_links_on_the_way_to_an_import_are_followed(fresh: Fresh) -> None:
+    for name in ("one", "two"):
+        (fresh.worktree / name).mkdir()
+        (fresh.worktree / name / "style.md").write_text(f"- {name}.\n")
+    (fresh.worktree / "docs").symlink_to("one")
+    (fresh.worktree / "CLAUDE.md").write_text("@docs/style.md\n")
+    says(fresh, "claudeMd", "- one.")
+    rest(fresh.daemon)
+    (fresh.worktree / "new").symlink_to("two")
+    (fresh.worktree / "new").rename(fresh.worktree / "docs")
+    says(fresh, "claudeMd", "- two.")
+
+
+def test_a_spec_that_is_a_link_is_followed(fresh: Fresh) -> None:
+    spec = fresh.worktree / "docs" / "spec.md"
+    spec.parent.mkdir()
+    spec.write_text("Old\n")
+    (fresh.worktree / ".dagent" / "spec.md").symlink_to("../docs/spec.md")
+    fresh.becomes(spec="Old")
+    rest(fresh.daemon)
+    spec.write_text("New\n")
+    fresh.becomes(spec="New")
+
+
+def test_features_of_one_tree_that_are_made_from_different_files(daemon: Daemon, project: SampleProject) -> None:
+    """Each of them has the folder of its own files watched, and they come to rest."""
+    for name in ("one", "two"):
+        (project.worktree / name).mkdir()
+        (project.worktree / name / "a.txt").write_text(f"{name} is old")
+        feature = project.dagent / "features" / name
+        (feature / "sessions" / name).mkdir(parents=True)
+        (feature / "feature.json").write_text(json.dumps({"id": name, "attachments": [f"{name}/a.txt"]}))
+        (feature / "sessions" / name / "session.json").write_text(json.dumps({"id": name}))
+    daemon.run(project.root)
+    for name in ("one", "two"):
+        path = project.dagent / "features" / name / "sessions" / name / "context.json"
+        until(lambda: path.exists() and f"{name} is old" in path.read_text(), "the context")  # noqa: B023
+        rest(daemon)
+        (project.worktree / name / "a.txt").write_text(f"{name} is new")
+        until(lambda: f"{name} is new" in path.read_text(), "the change")  # noqa: B023
+    rest(daemon)
 
 
 def test_feature_and_tasks_are_followed(fresh: Fresh) -> None:

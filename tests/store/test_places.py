@@ -138,6 +138,12 @@ def test_rules_elsewhere_in_a_checkout(sample: Sample) -> None:
     assert change(sample, rules) == set()
     assert change(sample, rules, imported=[rules]) == {RenewTree(tree)}
     assert change(sample, touched(rules.with_name("other.md")), imported=[rules]) == set()
+    for name in ("style.md", ".dagent/style.md"):
+        rules = touched(tree.worktree / name)
+        assert change(sample, rules, imported=[rules]) == {RenewTree(tree)}
+    rules = tree.worktree / "later" / "deep" / "style.md"
+    assert change(sample, tree.worktree / "later", imported=[rules]) == {RenewTree(tree), Survey(tree)}
+    assert change(sample, tree.worktree / "other", imported=[rules]) == set()
     (tree.worktree / ".claude").mkdir()
     assert change(sample, tree.worktree / ".claude") == {RenewTree(tree), Survey(tree)}
     assert change(sample, touched(tree.worktree / ".claude" / "CLAUDE.md")) == {RenewTree(tree)}

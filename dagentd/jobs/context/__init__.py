@@ -14,13 +14,13 @@ from dagentd.jobs.context.feature_parts import FeatureParts
 from dagentd.jobs.context.plan import Plan, attachment_room
 from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.settings import Settings
-from dagentd.store import layout
+from dagentd.store import layout, places
 from dagentd.store.store import Store
 
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """`sources` are the files it was made from that lie neither at the root of the worktree nor in its `.dagent`.
+    """`sources` are the files it was made from that nobody would look for by their names.
     `errors` say whose context could not be written, and why."""
 
     written: tuple[SessionFolder, ...] = ()
@@ -90,6 +90,6 @@ def _session(store: Store, folder: SessionFolder) -> dict[str, Any]:
 
 
 def _elsewhere(feature: FeatureFolder, checkout: Checkout, parts: FeatureParts) -> frozenset[Path]:
-    tree = feature.tree
-    found = checkout.sources | parts.sources
-    return frozenset(each for each in found if each.parent != tree.worktree and not each.is_relative_to(tree.path))
+    own = (feature.path, feature.path / "attachments")
+    shared = {each for each in checkout.sources if not places.is_known(each, feature.tree)}
+    return frozenset(shared | {each for each in parts.sources if each.parent not in own})

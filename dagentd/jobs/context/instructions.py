@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from dagentd.model import claude_md
 _HOPS = 4
 _FILES = 100
 _WORDS = 1000  # behind an @ that are looked for on disk
+_MISSED = 50  # of those that are not there, which are waited for
 
 
 def rules(worktree: Path) -> tuple[Text, Text]:
@@ -38,20 +38,16 @@ class _Reading:
         self._sources: set[Path] = set()
         self._room = texts.LIMIT
         self._words = 0
+        self._missed = 0
 
     def result(self) -> Text:
         if self._words > _WORDS:
             self._notes.append(f"Of {self._words} words with @ only the first {_WORDS} were looked for.")
         return Text("\n\n".join(self._texts), tuple(self._notes), frozenset(self._sources))
 
-    def _depend_on(self, path: Path) -> None:
-        """Also one that is refused, as long as the name itself lies in the worktree: it may be replaced."""
-        with contextlib.suppress(DagentdError):
-            self._sources.add(texts.within(path.parent, self._worktree) / path.name)
-
     def take(self, path: Path, importer: Path | None = None, hops: int = 0) -> bool:
         """Whether there is such a file. What it imports comes right behind it."""
-        self._depend_on(path)
+        self._sources.update(texts.way(path, self._worktree))
         try:
             real = texts.within(path, self._worktree)
             if real in self._seen:
@@ -62,7 +58,6 @@ class _Reading:
         except DagentdError as error:
             self._note(path, error.message, importer)
             return False
-        self._sources.add(real)
         self._seen.add(real)
         if len(self._seen) > _FILES or len(text) > self._room:
             self._note(path, "is left out: all imports together are too much", importer)
@@ -90,12 +85,16 @@ class _Reading:
         for path in candidates:
             if os.path.isfile(path):  # which raises for nothing, be it too long or in a folder that is closed to us
                 return path
-        for path in candidates:
-            if path.suffix.lower() == ".md":
-                self._depend_on(path)
-                self._note(path, "is not there", importer)
-                break
+        self._miss(candidates)
+        if missing := [path for path in candidates if path.suffix.lower() == ".md"]:
+            self._note(missing[0], "is not there", importer)
         return None
+
+    def _miss(self, candidates: list[Path]) -> None:
+        """Whatever the word is, there may be such a file later: an agent writes CLAUDE.md before what it imports."""
+        self._missed += 1
+        if self._missed <= _MISSED:
+            self._sources.update(*(texts.way(path, self._worktree) for path in candidates))
 
     def _note(self, path: Path, why: str, importer: Path | None) -> None:
         by = f" (imported by {self._name(importer)})" if importer else ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +24,13 @@ class Text:
 
 def plain(path: Path, worktree: Path) -> Text:
     """A file as it is; an empty text if there is none, or with a note if it cannot be used."""
+    sources = frozenset((path, *way(path, worktree)))
     try:
-        return Text(read(path, worktree).strip("\n"), sources=frozenset((path,)))
+        return Text(read(path, worktree).strip("\n"), sources=sources)
     except FileNotFoundError:
-        return Text(sources=frozenset((path,)))
+        return Text(sources=sources)
     except DagentdError as error:
-        return Text(notes=(f"{name(path, worktree)}: {error.message}.",), sources=frozenset((path,)))
+        return Text(notes=(f"{name(path, worktree)}: {error.message}.",), sources=sources)
 
 
 def read(path: Path, worktree: Path, limit: int = LIMIT) -> str:
@@ -44,6 +47,15 @@ def within(path: Path, worktree: Path) -> Path:
     if ".git" in real.relative_to(root).parts:
         raise NotAllowed("is in git's own folder", path=path, hint="Put a copy elsewhere.")
     return real
+
+
+def way(path: Path, worktree: Path) -> Iterator[Path]:
+    """What decides on where a path leads, each in the folder where it really is: its own name, also if it is refused,
+    because it may be replaced; the links on the way; the file itself."""
+    for each in (path, *filter(os.path.islink, path.parents), Path(os.path.realpath(path))):
+        with contextlib.suppress(DagentdError):
+            if each.name != "..":
+                yield within(each.parent, worktree) / each.name
 
 
 def decoded(path: Path, data: bytes) -> str:

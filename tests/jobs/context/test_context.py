@@ -379,7 +379,7 @@ def test_what_the_features_of_a_worktree_share_is_read_once(
     contexts.store.close()
 
 
-def test_sources_are_the_files_elsewhere_in_the_worktree(project: SampleProject, contexts: Contexts) -> None:
+def test_sources_are_the_files_that_are_not_known_by_their_names(project: SampleProject, contexts: Contexts) -> None:
     furnish(project)
     (project.worktree / "CLAUDE.md").write_text("@docs/style.md @docs/missing.md @README.md @/etc/hosts\n")
     (project.worktree / "shared").mkdir()
@@ -388,9 +388,10 @@ def test_sources_are_the_files_elsewhere_in_the_worktree(project: SampleProject,
     docs = project.worktree / "docs"
     assert contexts.rebuild(FEATURE).sources == {
         docs / "style.md", docs / "missing.md", project.worktree / "shared" / "logo.png",
+        project.worktree / "README.md",
     }  # fmt: skip
     (project.worktree / "CLAUDE.md").unlink()
-    assert project.worktree / ".claude" / "CLAUDE.md" in contexts.rebuild(FEATURE).sources
+    assert contexts.rebuild(FEATURE).sources == {project.worktree / "shared" / "logo.png"}
 
 
 # --- beside other writers --------------------------------------------------------------------------------------------
