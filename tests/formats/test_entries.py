@@ -152,6 +152,14 @@ def test_ids_are_the_stores_own_for_the_same_entries() -> None:
     assert [message["id"] for message in _read(*entries).messages] == named
 
 
+def test_those_that_have_their_id_from_us_are_counted_among_their_equals() -> None:
+    """Else an equal entry that was added since would get the id of the first, and be taken for it."""
+    yes = {"role": "user", "content": "yes", "timestamp": T}
+    given = _read(yes).messages[0]["id"]
+    found = _read({**yes, "id": given}, yes).messages
+    assert [message["id"] for message in found] == [x("chat.json", "user", T, "yes", n) for n in (0, 1)]
+
+
 def test_one_id_is_one_message() -> None:
     first = {"id": "m", "role": "user", "content": "a", "timestamp": T}
     found = _read(first, {**first, "content": "b"}, first, {**first, "timestamp": 5}, {**first, "content": "b"})
