@@ -44,7 +44,7 @@ class Reading:
     def _message(self, entry: Any) -> dict[str, Any]:
         if not isinstance(entry, dict):
             raise NoMessage(f"is {jsontext.kind(entry)}, not an object")
-        if parts.nested(entry) and jsontext.too_deep([[[[entry]]]]):  # a chat has it one level deeper than the original
+        if parts.too_deep(entry):
             raise NoMessage("is nested too deeply")
         metadata = parts.metadata(entry)
         content = parts.content(entry, metadata)

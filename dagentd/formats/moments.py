@@ -37,8 +37,8 @@ def canonical(value: object) -> str | None:
 
 def _from_number(value: float) -> str | None:
     try:
-        seconds = abs(value) < _SECONDS_BELOW
-        return _iso(_EPOCH + (timedelta(seconds=value) if seconds else timedelta(milliseconds=value)))
+        since = timedelta(seconds=value) if abs(value) < _SECONDS_BELOW else timedelta(milliseconds=value)
+        return times.iso(_EPOCH + since)
     except (OverflowError, ValueError):  # infinite, not a number, or past the year 9999
         return None
 
