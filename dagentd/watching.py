@@ -15,7 +15,20 @@ from dagentd.adapters.git import repository
 from dagentd.adapters.watch import Watch
 from dagentd.adapters.watch.batches import Batch
 from dagentd.errors import DagentdError
-from dagentd.model.change import Ask, Collect, Look, Migrate, Moved, Place, Reconcile, Renew, RenewTree, Survey, asked
+from dagentd.model.change import (
+    OF_FEATURE,
+    Ask,
+    Collect,
+    Look,
+    Migrate,
+    Moved,
+    Place,
+    Reconcile,
+    Renew,
+    RenewTree,
+    Survey,
+    asked,
+)
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder, Tree
 from dagentd.store.actions import Announce
@@ -168,9 +181,10 @@ class Watching:
             self._on_bug(bug)
 
     def _do(self, project: Surveyed, asks: set[Ask]) -> None:
-        """Surveys first: the rest is about what is there now."""
+        """Surveys first: the rest is about what is there now, under the id that it has now."""
         if surveys := {ask.tree for ask in asks if isinstance(ask, Survey)}:
             self._survey(project, surveys)
+        asks = {ask for ask in asks if _is_about_something(project, ask)}
         whole = {ask.feature for ask in asks if isinstance(ask, Reconcile)}
         for feature in whole:
             self._upkeep.reconcile(project.store, feature)
@@ -230,6 +244,10 @@ class Watching:
 def _everything(project: Surveyed) -> set[Ask]:
     features = {Reconcile(feature) for each in project.checkouts.values() for feature in each.features}
     return {Survey(), Collect(), *features, *map(Moved, project.checkouts)}
+
+
+def _is_about_something(project: Surveyed, ask: Ask) -> bool:
+    return not isinstance(ask, OF_FEATURE) or ask.feature in project.features(ask.feature.tree)
 
 
 def _to_renew(project: Surveyed, asks: set[Ask]) -> set[FeatureFolder]:

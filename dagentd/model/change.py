@@ -70,6 +70,7 @@ class Collect:
 
 Ask = Survey | Look | Renew | RenewTree | Moved | Reconcile | Migrate | Collect
 Asks = frozenset[Ask]
+OF_FEATURE = (Look, Renew, Reconcile, Migrate)
 NOTHING: Asks = frozenset()
 
 

@@ -38,6 +38,7 @@ def of_project(project: Project) -> Places:
     whole = _asks(Survey())
     return {
         project.root / layout.WORKTREES: Place(folders=whole, all=whole),
+        project.common_dir / "worktrees": Place(folders=whole, all=whole),
         project.spool_dir: Place(any=_asks(Collect()), all=_asks(Collect())),
     }
 
@@ -63,9 +64,11 @@ def is_known(path: Path, tree: Tree) -> bool:
 
 
 def _of_checkout(tree: Tree) -> Places:
-    renew, survey = _asks(RenewTree(tree)), _asks(Survey(tree))
-    names = {**dict.fromkeys(RULES, renew), ".dagent": survey, ".git": survey, ".claude": renew | survey}
-    names[layout.WORKTREES] = _asks(Survey())
+    """A .git that goes takes the git folders of all worktrees with it; a .dagent that is barred is told of the whole
+    project."""
+    renew, survey, whole = _asks(RenewTree(tree)), _asks(Survey(tree)), _asks(Survey())
+    names = {**dict.fromkeys(RULES, renew), ".claude": renew | survey}
+    names |= dict.fromkeys((".dagent", ".git", layout.WORKTREES), whole)
     return {
         tree.worktree: Place(names, all=renew | survey),
         tree.worktree / ".claude": Place({"CLAUDE.md": renew}, all=renew),
@@ -94,9 +97,10 @@ def _nearest(folder: Path, top: Path) -> Path:
 
 
 def _of_git(tree: Tree, git_dir: Path) -> Places:
-    """A commit is seen by its line in the reflog: the branch it moves is anywhere in the common folder."""
+    """A commit is seen by its line in the reflog: the branch it moves is anywhere in the common folder. A branch that
+    is moved from elsewhere, by `git update-ref` or a push, leaves no line there; the next full look sees it."""
     moved, survey = _asks(Moved(tree)), _asks(Survey(tree))
-    names = {**dict.fromkeys(_GIT, moved), "logs": moved | survey}
+    names = {**dict.fromkeys(_GIT, moved), "logs": moved | survey, "worktrees": _asks(Survey())}
     return {git_dir: Place(names, all=moved | survey), git_dir / "logs": Place({"HEAD": moved}, all=moved)}
 
 

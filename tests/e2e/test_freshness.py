@@ -385,3 +385,38 @@ def test_a_repository_of_another_user_says_why_and_what_to_type(daemon: Daemon, 
     until(fresh.path.exists, "the context")
     notes = fresh.context["notes"]
     assert any("safe.directory" in note for note in notes), notes
+
+
+# --- what is gone and comes back ------------------------------------------------------------------------------------
+
+
+def test_a_feature_that_gets_another_id(fresh: Fresh) -> None:
+    path = fresh.worktree / ".dagent" / "feature.json"
+    for turn in range(5):
+        path.write_text(json.dumps({"id": f"feat-{turn}", "name": "Login"}))
+        fresh.becomes(featureId=f"feat-{turn}")
+        rest(fresh.daemon)
+        assert fresh.context["featureId"] == f"feat-{turn}"
+
+
+def test_git_folder_that_is_moved_away_for_a_moment(fresh: Fresh, project: SampleProject) -> None:
+    (project.root / ".git").rename(project.root / "away")
+    until(lambda: "gitCommit" not in fresh.context or not fresh.daemon.status["projects"], "the loss")
+    rest(fresh.daemon)
+    (project.root / "away").rename(project.root / ".git")
+    until(lambda: fresh.daemon.status["projects"], "the project")
+    rest(fresh.daemon)
+    commit(project.worktree, "Two")
+    fresh.follows()
+
+
+def test_git_folder_of_a_worktree_that_is_made_again(fresh: Fresh, project: SampleProject) -> None:
+    """As from a backup, after it was pruned."""
+    own = Path(git(fresh.worktree, "rev-parse", "--absolute-git-dir"))
+    own.parent.rename(project.root / "backup")
+    rest(fresh.daemon)
+    own.parent.mkdir()
+    shutil.copytree(project.root / "backup" / own.name, own)
+    rest(fresh.daemon)
+    commit(fresh.worktree, "Two")
+    fresh.follows()

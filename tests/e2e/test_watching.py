@@ -254,6 +254,7 @@ def commit(worktree: Path, subject: str) -> str:
 
 def test_a_commit_is_heard_once_and_of_its_worktree_alone(served: Daemon, project: SampleProject) -> None:
     heard = Heard(served, "git:changed")
+    rest(served)  # only what happens after the first look is news
     made = commit(project.worktree, "One")
     until(heard, "the commit")
     rest(served)
@@ -321,3 +322,24 @@ def test_a_session_whose_worktree_is_long_gone_is_removed(daemon: Daemon, projec
     (kept.parent / "gone.json").write_text(json.dumps(days))
     daemon.run(project.root)
     until(lambda: not list(kept.iterdir()), "the removal")
+
+
+@pytest.mark.parametrize("target", ["{out}", ".dagent"], ids=["out of the worktree", "to itself"])
+def test_a_tree_that_becomes_a_link(served: Daemon, project: SampleProject, tmp_path: Path, target: str) -> None:
+    """Nothing is served or written there, which status says, until there is a folder again."""
+    create(served, project)
+    rest(served)
+    project.dagent.rename(tmp_path / "out")
+    project.dagent.symlink_to(target.format(out=tmp_path / "out"))
+    until(lambda: [each["path"] for each in served.status["problems"]] == [str(project.dagent)], "the problem")
+    rest(served)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
+    (project.worktree / "CLAUDE.md").write_text("- New.\n")
+    commit(project.worktree, "Two")
+    rest(served)
+    assert served.status["queues"]["failing"] == []
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == before
+    project.dagent.unlink()
+    (tmp_path / "out").rename(project.dagent)
+    until(lambda: "- New." in (project.dagent / "sessions" / f"context_{PM}.json").read_text(), "the context")
+    assert served.status["problems"] == []

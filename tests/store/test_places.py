@@ -173,7 +173,7 @@ def test_checkouts_and_trees_come_and_go(sample: Sample) -> None:
     assert change(sample, sample.root / ".dagent-worktrees" / "new") == {Survey()}
     assert change(sample, touched(sample.root / ".dagent-worktrees" / "notes.txt")) == set()
     assert change(sample, tree.worktree) == {Survey()}
-    assert change(sample, tree.path) == {Survey(tree)}
+    assert change(sample, tree.path) == {Survey()}
     assert change(sample, sample.root / ".dagent-worktrees") == {Survey()}
     assert change(sample, sample.nested) == {Survey(nested(sample).tree)}
 
