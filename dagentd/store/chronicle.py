@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,9 @@ _TRIES = 100  # to mend a journal that another program goes on altering
 class Chronicle:
     """Whoever makes one holds the project's lock. `state` is read under `lock`, and only a commit changes it."""
 
-    def __init__(self, folder: SessionFolder, kept: Kept, index: Index, first: FirstLook) -> None:
+    def __init__(
+        self, folder: SessionFolder, kept: Kept, index: Index, first: FirstLook, written: Sequence[opening.Lined] = ()
+    ) -> None:
         self.folder = folder
         self.lock = threading.RLock()
         self.problems: dict[str, Problem] = {}
@@ -40,12 +42,12 @@ class Chronicle:
         self._mending = Mending(folder, kept, self._note_altered)
         self.tell: Callable[[list[Record]], None] = lambda _: None  # who wants to know what was committed
         with disk.explained(folder.journal):
-            self._open(first)
+            self._open(first, written)
 
-    def _open(self, first: FirstLook) -> None:
+    def _open(self, first: FirstLook, written: Sequence[opening.Lined]) -> None:
         self.journal = opening.open_journal(self.folder, self._kept, first.documents)
         try:
-            self._adopt(self.journal)
+            self._adopt(self.journal, written)
             if not self._chat_is_ours(first):
                 opening.fill_lines(self.state, self.journal, first.documents().get("chat"))
                 self._recover_lost(first.documents())
@@ -117,12 +119,12 @@ class Chronicle:
 
     # --- opening ------------------------------------------------------------------------------------------
 
-    def _adopt(self, journal: Journal) -> None:
+    def _adopt(self, journal: Journal, written: Sequence[opening.Lined] = ()) -> None:
         self.journal = journal
         journals.keep(journal, self.folder.id, self._kept)
         if journal.twin is not None:
             self.note("kept-by-copy", complaints.kept_by_copy(journal.path))
-        self.state = opening.read_state(journal, self._index.journal(journal.path))
+        self.state = opening.read_state(journal, self._index.journal(journal.path), written)
         if tail := journal.cut_tail():
             self.note("torn", complaints.torn(tail))
         for offset in journal.unreadable:
@@ -227,7 +229,7 @@ class Glance(Chronicle):
     def read_only(self) -> bool:
         return True
 
-    def _open(self, first: FirstLook) -> None:
+    def _open(self, first: FirstLook, written: Sequence[opening.Lined]) -> None:
         path = self.folder.journal
         self.journal = Journal.open_read(path) if path.exists() else Journal.open_read(Path(os.devnull))
         self.state = opening.read_state(self.journal, self._index.journal(path))

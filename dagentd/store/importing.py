@@ -17,6 +17,7 @@ from dagentd.store import layout, links, opening, withdrawn
 from dagentd.store.catalogue import of_feature
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.journal import Journal
+from dagentd.store.legacy import LegacyFile
 from dagentd.store.making import Maker
 from dagentd.store.merge import edits, identify
 from dagentd.store.open_sessions import OpenSessions
@@ -42,26 +43,28 @@ class Importer:
     def check_writable(self) -> None:
         self._resources.check_writable()
 
-    def bring_in(self, feature: FeatureFolder, new: Converted, source: str) -> Imported:
+    def bring_in(self, feature: FeatureFolder, new: Converted, file: LegacyFile) -> Imported:
         """The caller leaves the session. `migratedFrom` is empty in one that is made here, until it is complete."""
         self.check_writable()
         with self._sessions.lock:
             folder = of_feature(feature, new.session_id) or withdrawn.left_behind(feature, new.session_id)
             if folder is None:
-                return Imported(self._create(feature, new), [raw["id"] for raw in new.messages], True)
+                made = self._create(new, _new_folder(feature, new, file))
+                return Imported(made, [raw["id"] for raw in new.messages], True)
             session = self._sessions.open(folder)
-        added = session.plan(lambda chronicle: _additions(chronicle, new, source))
+        added = session.plan(lambda chronicle: _additions(chronicle, new, file.source.path))
         return Imported(session, added, session.fields.get("migratedFrom") == [])
 
-    def _create(self, feature: FeatureFolder, new: Converted) -> Session:
+    def _create(self, new: Converted, folder: SessionFolder) -> Session:
         """The journal is seen with all messages in it, or not at all."""
         self._sessions.close_lost(new.session_id)
-        folder, at = layout.new_session(feature, new.session_id), clock.stamp()
-        content = opening.joined(_first_records(folder, new, at))
+        written = opening.lines(_first_records(folder, new, clock.stamp()))
+        content = b"".join(data for _, data in written)
         with disk.explained(folder.path):
-            links.make_session_folder(folder)
+            if not folder.path.is_dir():
+                links.make_session_folder(folder)
             journals.create(folder.journal, folder.id, content, self._resources.kept).close()
-        session = self._sessions.open(folder)
+        session = self._sessions.open(folder, written)
         session.announce(action="created")
         return session
 
@@ -84,6 +87,13 @@ class Importer:
 _LINKED = ("type", "agentType", "featureId", "taskId", "taskState")
 
 
+def _new_folder(feature: FeatureFolder, new: Converted, file: LegacyFile) -> SessionFolder:
+    """Documents that lack only their session document stay where they are."""
+    if file.document is None:
+        return layout.new_session(feature, new.session_id)
+    return SessionFolder(new.session_id, file.path.parent, "prefixed", feature, file.task_id)
+
+
 def _first_records(folder: SessionFolder, new: Converted, at: str) -> list[Record]:
     first, checkpoint = opening.new_session(folder, new.fields, at)
     given = {**first.body["set"], **new.fields, **_alias({}, new), "migratedFrom": []}
@@ -100,8 +110,10 @@ def _additions(chronicle: Chronicle, new: Converted, source: str) -> tuple[list[
     arrived = arrivals(found, state.entries.everything(), at)
     again = _returning(chronicle, [one.id for one in found if one.entry and not one.entry.here], source, at)
     changed = edits(found, doc, at)
-    alias = _alias(state.session, new)
-    told = [records.session(alias, at)] if alias else []
+    changes = _alias(state.session, new)
+    if state.session.get("status") == withdrawn.STATUS:
+        changes["status"] = "active"
+    told = [records.session(changes, at)] if changes else []
     back = {one for record in again for one in record.body["ids"]}
     added = [one.id for one in found if one.entry is None or one.id in back]
     return [*arrived, *again, *changed, *told], added

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,12 @@ class LegacyFile:
 
 @dataclass(frozen=True)
 class Content:
-    data: bytes
-    raw: Any
+    """`raw` is let go when it has been converted: a long chat is many objects."""
 
-    @property
+    data: bytes
+    raw: Any = None
+
+    @cached_property
     def sha256(self) -> str:
         return hashlib.sha256(self.data).hexdigest()
 
@@ -120,6 +123,14 @@ def read(path: Path, settle: float) -> Content:
                 hint = "Mend the file or move it away; it was left as it is."
                 raise CorruptFile(str(error), path=path, hint=hint) from None
         time.sleep(settle / 4)
+
+
+def read_back(path: Path, settle: float) -> Any:
+    """What a document holds that we have just written; read with patience if another program writes it too."""
+    try:
+        return jsontext.decode_own(files.read(path, files.CHAT_LIMIT))
+    except ValueError:
+        return read(path, settle).raw
 
 
 def hash_of(path: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from dagentd.store.catalogue import Catalogue
 from dagentd.store.chronicle import Chronicle, Glance
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.index import Index
+from dagentd.store.opening import Lined
 from dagentd.store.problems import Problems
 from dagentd.store.resources import Resources
 from dagentd.store.session import Session
@@ -60,8 +61,8 @@ class OpenSessions:
                 del self._open[folder.journal]
         session.retire()
 
-    def open(self, folder: SessionFolder) -> Session:
-        """A session, open until the end."""
+    def open(self, folder: SessionFolder, written: Sequence[Lined] = ()) -> Session:
+        """A session, open until the end. `written` is what its journal holds, if it was made just now."""
         with self.lock:
             if self._ended:
                 raise NotFound(f"{self._resources.project.root} is no longer served", hint="dagentd projects")
@@ -69,16 +70,16 @@ class OpenSessions:
             if session is None or not session.enter():
                 if session is not None:
                     session.retire()
-                session = Session(self._resources, folder, self._chronicle(folder))
+                session = Session(self._resources, folder, self._chronicle(folder, written))
                 session.enter()
             self._open[folder.journal] = session  # last: the order tells which was not used for longest
             return session
 
-    def _chronicle(self, folder: SessionFolder) -> Callable[[FirstLook], Chronicle]:
+    def _chronicle(self, folder: SessionFolder, written: Sequence[Lined]) -> Callable[[FirstLook], Chronicle]:
         kept = self._resources.kept
         if self._resources.read_only or folder.gone:
             return lambda first: Glance(folder, kept, Index(None), first)
-        return lambda first: Chronicle(folder, kept, self._resources.index, first)
+        return lambda first: Chronicle(folder, kept, self._resources.index, first, written)
 
     def document(self, folder: SessionFolder) -> dict[str, Any] | None:
         """The document of a session that is open: what is on disk may be behind it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,11 @@ from dagentd.store.state import State
 Lined = tuple[Record, bytes]  # a record and its line
 
 
-def read_state(journal: Journal, index: JournalIndex) -> State:
-    """From the index if its position is in this journal, and what follows there; else from the beginning."""
+def read_state(journal: Journal, index: JournalIndex, written: Sequence[Lined] = ()) -> State:
+    """From the index if its position is in this journal, and what follows there; else from the beginning. What was
+    `written` a moment ago is not read again."""
+    if written and journal.size == sum(len(data) for _, data in written):
+        return _state_of(journal, index, written)
     try:
         return _state_by(journal, index)
     except CorruptFile:  # the index; it is done without
@@ -44,6 +47,15 @@ def _state_by(journal: Journal, index: JournalIndex) -> State:
     for group in journal.groups(state.pos):
         for line in group:
             state.apply(line.record, line.start, line.data)
+    return state
+
+
+def _state_of(journal: Journal, index: JournalIndex, written: Sequence[Lined]) -> State:
+    state = State(index, journal.read_record)
+    index.forget()
+    for record, data in written:
+        state.apply(record, journal.whole, data)
+        journal.whole += len(data)
     return state
 
 

@@ -135,6 +135,7 @@ class Projections:
             well = self._try(now, lambda: self._take_late(now))
             if self.dirty():
                 well = well and now >= self._next_write and self._try(now, self._write)
+            self._save(now)
             if well:
                 self._failures = 0
                 self._chronicle.problems.pop("documents", None)
@@ -186,12 +187,13 @@ class Projections:
         if self._next_write <= started:
             taken = clock.monotonic() - started
             self._next_write = started + (_APART if taken < _LONG else 9 * taken)
-        self._save(started)
 
     def _save(self, now: float) -> None:
-        """Let the index follow now and then: it costs nearly as much as the messages did. Closing saves too."""
+        """Let the index follow now and then: it costs nearly as much as the messages did, so whoever opens a session
+        does not wait for it. Closing saves too."""
         with self._chronicle.lock:
-            if now >= self._saved + _SELDOM or len(self._chronicle.state.entries.fresh) > _MOST_FRESH:
+            fresh = len(self._chronicle.state.entries.fresh)
+            if fresh > _MOST_FRESH or (fresh and now >= self._saved + _SELDOM):
                 self._chronicle.state.save()
                 self._saved = now
 

@@ -39,7 +39,8 @@ def _before(path: Path, current: dict[str, Any], link: Change) -> bytes | None:
     """The backup that the link was made in; empty if the file was made for the link."""
     for held in legacy.backups(path):
         data = files.read(held)
-        if link(layout.decoded(held, data)) == current:
+        before = layout.decoded(held, data)
+        if before != current == link(before):
             return data
     return b"" if link({}) == current else None
 

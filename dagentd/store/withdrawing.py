@@ -69,15 +69,11 @@ class Withdrawer:
 
     def resume(self, feature: FeatureFolder) -> None:
         """Go on with what a crash interrupted."""
-        for folder in filter(_unfinished, layout.sessions(feature)):
+        for folder, _ in withdrawn.in_feature(feature):
             with self._sessions.lock:
-                self._sessions.close_one(folder)
-                self.finish(folder)
-
-
-def _unfinished(folder: SessionFolder) -> bool:
-    """A crash came between the end of a session and the end of its documents."""
-    return os.path.lexists(folder.conventional("session")) and withdrawn.last_words(folder.journal) is not None
+                if os.path.lexists(folder.conventional("session")):
+                    self._sessions.close_one(folder)
+                    self.finish(folder)
 
 
 def _was_lone(folder: SessionFolder, name: str) -> bool:

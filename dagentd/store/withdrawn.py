@@ -13,37 +13,48 @@ from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder, SessionFolder
 
 STATUS = "rolledBack"
-_TAIL = 1 << 16
+_MARK = STATUS.encode()
+_TAIL = 1 << 12
 _JOURNAL = re.compile(r"history_(.+)\.jsonl")
 
 
 def is_withdrawn(folder: SessionFolder) -> bool:
-    """Only one without a session document is looked at closely: they are few."""
-    return not os.path.lexists(folder.conventional("session")) and last_words(folder.journal) is not None
+    """By its journal alone: a crash may have left documents of it, which must not be taken for news."""
+    return last_words(folder.journal) is not None
 
 
 def left_behind(feature: FeatureFolder, session_id: str) -> SessionFolder | None:
     """Where the journal of a session is that was taken back."""
-    place = feature.sessions_dir
-    prefixed = SessionFolder(session_id, place, "prefixed", feature)
-    folders = (prefixed, SessionFolder(session_id, place / session_id, "folder", feature))
-    return next((each for each in folders if is_withdrawn(each)), None)
+    return next((folder for folder, _ in in_feature(feature) if folder.id == session_id), None)
 
 
 def in_feature(feature: FeatureFolder) -> Iterator[tuple[SessionFolder, dict[str, Any]]]:
     """All that were taken back, with what their last record says."""
-    place = feature.sessions_dir
-    for name in sorted(os.listdir(place)) if place.is_dir() else []:
-        match = _JOURNAL.fullmatch(name)
-        found = left_behind(feature, match[1] if match else name)
-        if found is not None and found.journal.relative_to(place).parts[0] == name:
-            yield found, last_words(found.journal) or {}
+    nodes = feature.path / "nodes"
+    for place, task in ((feature.sessions_dir, None), *((nodes / name / "sessions", name) for name in _names(nodes))):
+        for name in _names(place):
+            match = _JOURNAL.fullmatch(name)
+            if match:
+                folder = SessionFolder(match[1], place, "prefixed", feature, task)
+            else:
+                folder = SessionFolder(name, place / name, "folder", feature, task)
+            if is_withdrawn(folder):
+                yield folder, last_words(folder.journal) or {}
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:  # not there, or no folder
+        return []
 
 
 def last_words(journal: Path) -> dict[str, Any] | None:
     """What the last record of a journal sets, if that takes the session back."""
     try:
         line = _last_line(journal)
+        if _MARK not in line:  # spares parsing nearly all
+            return None
         record, more = records.parse(line)
     except (OSError, Undecodable):
         return None

@@ -73,6 +73,9 @@ def good(root: str) -> dict[str, dict[str, Any]]:
         "session.archive": ours,
         "session.restore": {"sessionId": LOST, "featureId": FEATURE, "project": root, "worktree": FEATURE},
         "events.subscribe": {"types": ["session:updated"], "project": root, "sessionId": PM, "since": 0},
+        "migration.plan": {"project": root},
+        "migration.run": {"project": root, "path": root},
+        "migration.rollback": {"path": root},
         "events.unsubscribe": {"subscription": "1"},
         "daemon.shutdown": {},
     }

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagentd.adapters import disk
+from dagentd.jobs import migration
+from dagentd.settings import Settings
 from dagentd.store import projections
 from dagentd.store.index import Index
 from dagentd.store.session import Session
@@ -290,6 +292,20 @@ def _take_in_late(store: Store, job: Job, ack: Say) -> None:
     ack("one")
 
 
+def _migrate(store: Store, job: Job, ack: Say) -> None:
+    for feature in store.features():
+        for file in migration.run(store, feature, Settings()):
+            assert file.error is None, file
+            ack(str(file.session_id))
+
+
+def _roll_back(store: Store, job: Job, ack: Say) -> None:
+    for feature in store.features():
+        for file in migration.rollback(store, feature):
+            assert file.error is None, file
+            ack(str(file.session_id))
+
+
 def _append(store: Store, job: Job, ack: Say) -> None:
     """Add for ever from several threads: the test ends it."""
     sessions = [store.get_or_create("feature", "pm", FEATURE), store.get_or_create("feature", "pm", NESTED)]
@@ -330,6 +346,8 @@ OPERATIONS: dict[str, Callable[[Store, Job, Say], None]] = {
     "take in": _take_in,
     "take in late": _take_in_late,
     "append": _append,
+    "migrate": _migrate,
+    "roll back": _roll_back,
 }
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dagentd.adapters import clock, files
@@ -46,7 +48,10 @@ def _planned(unit: Unit, known: Known, settle: float) -> list[File]:
 
 def automatic(store: Store, feature: FeatureFolder, settings: Settings, seen: Seen) -> list[File]:
     """What the daemon does by itself: only files that are not as they were when last looked at are read."""
-    if not settings.migration.enabled or store.read_only:
+    if store.read_only:
+        return []
+    if not settings.migration.enabled:
+        store.withdrawer.resume(feature)
         return []
     return _Run(store, feature, settings, seen, asked=False).all_of(None)
 
@@ -69,6 +74,17 @@ def _chosen(feature: FeatureFolder, under: Path | None) -> list[Unit]:
     """A session's documents belong together: if one is meant, all are."""
     every = reading.units(feature)
     return every if under is None else [unit for unit in every if any(each.path.is_relative_to(under) for each in unit)]
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without looking for cycles: a long chat is a hundred thousand objects without any, and looking through them
+    again and again took a quarter of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 class _Run:
@@ -102,27 +118,25 @@ class _Run:
 
     def _attempt(self, unit: Unit) -> tuple[list[File], bool]:
         """What is said of it, and whether that holds until it changes: what is wrong with the disk may pass."""
+        known = self._knowledge()
         for _ in range(_TRIES):
             try:
-                known = self._knowledge()
                 if reading.is_done(unit, known):
                     return planning.done(unit, known), True
-                found = reading.read(unit, self._settle)
-            except CorruptFile as error:
-                return planning.failures(unit, error), True
-            except DagentdError as error:
-                return planning.failures(unit, error), False
-            if found is None:
-                return [], True
-            try:
-                return self._migrated(found, known), True
+                with uncollected():
+                    return self._read_and_migrated(unit, known), True
             except files.Changed:
                 continue
             except DagentdError as error:
-                return planning.failures(unit, error), False
+                about_content = isinstance(error, CorruptFile) and error.path in {str(file.path) for file in unit}
+                return planning.failures(unit, error), about_content
         hint = "Try again when it has ended."
         busy = Conflict("another program keeps writing this file", path=unit[0].path, hint=hint)
         return planning.failures(unit, busy), False
+
+    def _read_and_migrated(self, unit: Unit, known: Known) -> list[File]:
+        found = reading.read(unit, self._settle)
+        return self._migrated(found, known) if found else []
 
     def _migrated(self, found: Found, known: Known) -> list[File]:
         action = planning.decide(found, known, asked=self._asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.errors import CorruptFile
+from dagentd.errors import Conflict
 from dagentd.jobs.migration.reading import Found, found_document
 from dagentd.model import times
 from dagentd.store import legacy, unlinking
@@ -13,7 +13,6 @@ from dagentd.store.importing import Imported
 from dagentd.store.session import Session
 from dagentd.store.store import Store
 from dagentd.store.withdrawing import barred, migrations
-from dagentd.store.withdrawn import STATUS
 
 
 def apply(store: Store, found: Found, keep: int, settle: float) -> int:
@@ -24,7 +23,7 @@ def apply(store: Store, found: Found, keep: int, settle: float) -> int:
             legacy.back_up(file.path, content.data, keep)
         if file.document is not None:
             legacy.rewrite(file.path, now, found_document(found)(file))
-    imported = store.importer.bring_in(feature, found.converted, found.source.path)
+    imported = store.importer.bring_in(feature, found.converted, found.unit[0])
     try:
         if imported.made:
             _complete(store, found, imported.session, keep)
@@ -55,7 +54,7 @@ def _verify(store: Store, found: Found, imported: Imported, settle: float) -> No
     for name in ("session", "chat"):
         if not folder.document(name).exists():
             raise _wrong(found, f"the {name} document of {folder.id} was not written")
-    shown = {raw["id"]: raw for raw in legacy.read(folder.document("chat"), settle).raw["messages"]}
+    shown = {raw["id"]: raw for raw in legacy.read_back(folder.document("chat"), settle)["messages"]}
     added = set(imported.added)
     wanted = {raw["id"]: raw for raw in new.messages if raw["id"] in added}
     if [one for one in shown if one in wanted] != [one for one in wanted if one in shown]:
@@ -71,8 +70,8 @@ def _verify(store: Store, found: Found, imported: Imported, settle: float) -> No
             raise _wrong(found, "there is no backup")
 
 
-def _wrong(found: Found, what: str) -> CorruptFile:
-    return CorruptFile(
+def _wrong(found: Found, what: str) -> Conflict:
+    return Conflict(
         f"its migration could not be verified: {what}", path=found.unit[0].path,
         hint="The original and its backup are untouched. `dagentd migrate --rollback` takes it back.",
     )  # fmt: skip
@@ -82,19 +81,20 @@ def _wrong(found: Found, what: str) -> CorruptFile:
 
 
 def _note(session: Session, found: Found) -> None:
-    """The source with its hash: as long as it is the same, nothing is to be done."""
-    at, sources = clock.stamp(), {file.source.path for file in found.unit}
+    """The source with its hash: as long as it is the same, nothing is to be done. Of one that grew, the time is still
+    that of the first migration: they are taken back in the order in which sessions were linked."""
+    now, sources = clock.stamp(), {file.source.path for file in found.unit}
+    since = {each["path"]: each.get("at", now) for each in migrations(session.fields)}
     entries = [
-        {"path": file.source.path, "sha256": content.sha256, "messages": _count(found, file.document), "at": at}
+        {"path": path, "sha256": content.sha256, "messages": _count(found, file.document), "at": since.get(path, now)}
         for file, content in zip(found.unit, found.contents, strict=True)
+        for path in (file.source.path,)
     ]
     kept = [each for each in migrations(session.fields) if each["path"] not in sources]
     changes: dict[str, Any] = {"migratedFrom": [*kept, *entries]}
     bars = barred(session.fields)
     if any(each["path"] in sources for each in bars):
         changes["barred"] = [each for each in bars if each["path"] not in sources]
-    if session.fields.get("status") == STATUS:
-        changes["status"] = "active"
     session.set(**changes)
 
 

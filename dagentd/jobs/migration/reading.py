@@ -9,7 +9,7 @@ from typing import Any
 
 from dagentd.errors import CorruptFile, DagentdError
 from dagentd.formats import legacy as formats
-from dagentd.formats.shape import Converted, Newer, Source
+from dagentd.formats.shape import Converted, Newer
 from dagentd.model import jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder
@@ -27,10 +27,6 @@ class Found:
     contents: list[Content]  # of each file, as it was before any migration
     current: list[bytes]  # of each file as it is: a migration that a crash ended may have begun to rewrite it
     converted: Converted
-
-    @property
-    def source(self) -> Source:
-        return self.unit[0].source
 
 
 @dataclass(frozen=True)
@@ -89,7 +85,8 @@ def read(unit: Unit, settle: float) -> Found | None:
         return None
     current = [content.data for content in contents]
     if unit[0].document is None:
-        return Found(unit, contents, current, _converted(contents[0].raw, unit[0], shapes.pop() or ""))
+        new = _converted(contents[0].raw, unit[0], shapes.pop() or "")
+        return Found(unit, [Content(contents[0].data)], current, new)
     originals = [_original(file, content) for file, content in zip(unit, contents, strict=True)]
     before = Found(unit, originals, current, _together(unit, originals))
     if all(now in (first.data, jsontext.pretty(wanted)) for now, first, wanted in _versions(before)):

@@ -22,7 +22,7 @@ def rollback(store: Store, feature: FeatureFolder, under: Path | None = None) ->
     then put back step by step."""
     store.withdrawer.resume(feature)
     found = [(folder, entries) for folder in layout.sessions(feature) if (entries := _chosen(store, folder, under))]
-    last_first = sorted(found, key=lambda each: max(str(entry.get("at")) for entry in each[1]), reverse=True)
+    last_first = sorted(found, key=lambda each: min(str(entry.get("at")) for entry in each[1]), reverse=True)
     return [file for folder, entries in last_first for file in _taken_back(store, folder, entries)]
 
 
