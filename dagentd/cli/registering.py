@@ -19,7 +19,7 @@ from dagentd.cli.life import ensure_running, stop_daemon
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option
 from dagentd.errors import DagentdError, Unreachable
-from dagentd.jobs import exclude
+from dagentd.jobs import exclude, keeping
 from dagentd.jobs import hooks as hook_job
 from dagentd.model.project import Project
 from dagentd.rpc.client import Client
@@ -49,21 +49,45 @@ def init(where: Path) -> int:
 
 @click.command()
 @_once_here
-def remove(where: Path) -> int:
+@click.option("--purge", is_flag=True, help="Delete also what was kept of sessions whose worktree is gone.")
+def remove(where: Path, purge: bool) -> int:
     """Stop serving a repository, and undo what `init` did.
 
-    One that is not there any more can be named by the path it had.
+    One that is not there any more can be named by the path it had. Session files stay where they are.
     """
     registry = Registry(paths.registry_file())
     project = _named(where, registry)
-    registry.remove(project)
+    if not purge or _is_registered(project, registry):
+        registry.remove(project)
+        output.line(f"{project.root} is no longer served. Its session files stay where they are.")
     exclude.remove(project)
-    output.line(f"{project.root} is no longer served. Its session files and kept journals stay where they are.")
-    left = project.common_dir.is_dir() and not _uninstall_hooks(project)
+    there = project.common_dir.is_dir()
+    done = not there or _uninstall_hooks(project)
     served = _follow(lambda known: str(project.root) not in known)
+    if there and str(project.root) in served:
+        output.line("- The running daemon was told to serve it all the same, so what it keeps in git's folder stays.")
+    elif there:
+        done &= _clear_away(project, purge)
     if not registry.projects() and not served and stop_daemon():
         output.line("It was the last project: dagentd stopped.")
-    return int(left)
+    return 0 if done else 1
+
+
+def _is_registered(project: Project, registry: Registry) -> bool:
+    return any(each.project.root == project.root for each in registry.projects())
+
+
+def _clear_away(project: Project, purge: bool) -> bool:
+    """Whether all is gone that should be."""
+    try:
+        stay = keeping.clear_away(project, purge=purge)
+    except DagentdError as error:
+        output.line(f"- Kept journals stay: {error}. {error.hint}")
+        return False
+    if stay:
+        output.line(f"- Of sessions whose worktree is gone, {len(stay)} stay in {project.kept_dir}:")
+        output.line("  `dagentd sessions --gone` lists them, `dagentd remove --purge` deletes them.")
+    return True
 
 
 def _install_hooks(project: Project) -> None:

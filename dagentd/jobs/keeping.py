@@ -15,6 +15,7 @@ from dagentd.adapters.temps import Temps
 from dagentd.errors import CorruptFile
 from dagentd.model import jsontext
 from dagentd.model.project import GoneFolder, Project
+from dagentd.store import lock
 from dagentd.store.index import Index
 from dagentd.store.layout import read_object
 from dagentd.store.store import Store
@@ -68,8 +69,24 @@ def _remove(store: Store, gone: GoneFolder, keep_days: int) -> bool:
 
 
 def clear_away(project: Project, *, purge: bool) -> list[str]:
-    """What `dagentd remove` does about kept journals, once no daemon serves the project: those of sessions that are
-    gone stay, unless `purge`; the others are in their worktrees. The ids of those that stay."""
+    """What `dagentd remove` does about our folder in git's, once no daemon serves the project. Kept journals of
+    sessions that are gone stay, unless `purge`; the others are in their worktrees. The ids of those that stay."""
+    with disk.explained(project.own_dir):
+        stay = _clear_kept(project, purge)
+        held = lock.take(project, _WAIT)
+        try:
+            _remove_files(project.own_dir, ["id", "lock.wanted", *([] if stay else [_file(project).name])])
+            for folder in (project.temp_dir, project.kept_dir):
+                _remove_empty(folder)
+            # Last, and held: who waits for it finds that it is no longer the file of that name, and makes another.
+            _remove_files(project.own_dir, [project.lock_file.name])
+        finally:
+            held.release()
+        _remove_empty(project.own_dir)
+    return stay
+
+
+def _clear_kept(project: Project, purge: bool) -> list[str]:
     index = Index(None)
     store = Store(project, index, wait=_WAIT)
     try:
@@ -79,11 +96,12 @@ def clear_away(project: Project, *, purge: bool) -> list[str]:
     finally:
         store.close()
         index.close()
-    _remove_files(project.own_dir, ["lock.wanted", *([] if stay else [_file(project).name])])
-    for folder in (project.temp_dir, project.kept_dir):
-        if folder.is_dir() and not _names_in(folder):
-            disk.remove_folder(folder)
     return sorted({each.id for each in stay})
+
+
+def _remove_empty(folder: Path) -> None:
+    if folder.is_dir() and not _names_in(folder):
+        disk.remove_folder(folder)
 
 
 def _names_in(folder: Path) -> list[str]:

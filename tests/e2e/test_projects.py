@@ -79,6 +79,48 @@ def test_init_and_remove_leave_no_trace_in_the_repository(
     assert "is not registered" in daemon.dagentd("remove", cwd=project.root, status=1)
 
 
+def content(folder: Path) -> dict[str, bytes | None]:
+    every = sorted(folder.rglob("*"))
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in every}
+
+
+def test_remove_leaves_the_git_folder_as_it_was(daemon: Daemon, project: SampleProject) -> None:
+    before = content(project.root / ".git")
+    daemon.dagentd("init", cwd=project.root)
+    daemon.call("session.getOrCreate", project=str(project.root), type="feature", agentType="pm",
+                featureId=project.feature)  # fmt: skip
+    daemon.call("session.addMessage", sessionId=PM, role="user", content="Hello")
+    assert "sessions --gone" not in daemon.dagentd("remove", cwd=project.root)
+    assert content(project.root / ".git") == before
+    assert "Hello" in daemon.dagentd("messages", PM, cwd=project.root)
+
+
+def test_what_was_kept_of_sessions_that_are_gone_stays_until_it_is_purged(
+    daemon: Daemon, project: SampleProject
+) -> None:
+    daemon.dagentd("init", cwd=project.root)
+    daemon.call("session.getOrCreate", project=str(project.root), type="feature", agentType="pm",
+                featureId=project.feature)  # fmt: skip
+    git(project.root, "worktree", "remove", "--force", str(project.worktree))
+    own = project.root / ".git" / "dagentd"
+    said = daemon.dagentd("remove", cwd=project.root)
+    assert "1 stay" in said and "dagentd remove --purge" in said
+    assert {path.name for path in own.iterdir()} <= {"kept", "gone.json"}
+    assert PM in daemon.dagentd("sessions", "--gone", cwd=project.root)
+    daemon.dagentd("remove", "--purge", cwd=project.root)
+    assert not own.exists()
+    assert "is not registered" in daemon.dagentd("remove", cwd=project.root, status=1)
+
+
+def test_a_daemon_that_goes_on_keeps_what_it_needs(daemon: Daemon, project: SampleProject) -> None:
+    daemon.dagentd("init", cwd=project.root)
+    daemon.dagentd("stop")
+    daemon.run(project.root)
+    assert "all the same" in daemon.dagentd("remove", "--purge", cwd=project.root)
+    assert daemon.call("project.list")["projects"][0]["readOnly"] is False
+    assert (project.root / ".git" / "dagentd" / "lock").exists()
+
+
 def test_a_running_daemon_follows_and_ends_with_its_last_project(daemon: Daemon, repo: Path, tmp_path: Path) -> None:
     second = tmp_path / "second"
     git(tmp_path, "init", "-q", str(second))

@@ -120,9 +120,7 @@ def test_only_what_is_gone_stays_when_the_project_is_removed(store: Store) -> No
     keeping.remove_expired(store, 3)
     store.close()
     assert keeping.clear_away(store.project, purge=False) == [GONE]
-    assert kept(store) == [f"{GONE}.1.jsonl"] and sorted(os.listdir(store.project.own_dir)) == [
-        "gone.json", "kept", "lock",
-    ]  # fmt: skip
+    assert kept(store) == [f"{GONE}.1.jsonl"] and sorted(os.listdir(store.project.own_dir)) == ["gone.json", "kept"]
     assert (store.project.root / ".dagent" / "sessions" / "history_pm-feature-stays.jsonl").exists()
 
 
@@ -130,9 +128,9 @@ def test_nothing_stays_with_purge(store: Store) -> None:
     keeping.remove_expired(store, 3)
     store.close()
     assert keeping.clear_away(store.project, purge=True) == []
-    assert os.listdir(store.project.own_dir) == ["lock"]
+    assert not store.project.own_dir.exists()
 
 
 def test_nor_without_it_when_nothing_is_gone(repo: Path) -> None:
     project = git.project_at(repo)
-    assert keeping.clear_away(project, purge=False) == [] and os.listdir(project.own_dir) == ["lock"]
+    assert keeping.clear_away(project, purge=False) == [] and not project.own_dir.exists()
