@@ -21,6 +21,7 @@ PARTS = (
     "freshness",
     "contexts",
     "hooks",
+    "migrating",
     "resting",
 )
 
