@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from dagentd import paths
-from dagentd.adapters import git
+from dagentd.adapters import disk, git
 from dagentd.cli import hooks, output
 from dagentd.cli.life import ensure_running, stop_daemon
 from dagentd.cli.output import Column
@@ -35,7 +35,8 @@ _once_here = click.argument("where", metavar="[PATH]", default=".", type=click.P
 def init(where: Path) -> int:
     """Have the daemon serve a repository from now on."""
     project = git.project_at(where)
-    added = exclude.add(project)
+    with disk.explained(exclude.file_of(project)):
+        added = exclude.add(project)
     Registry(paths.registry_file()).add(project)
     output.line(f"{project.root} is registered; `dagentd remove` undoes all of this.")
     if added:
@@ -57,19 +58,21 @@ def remove(where: Path, purge: bool) -> int:
     """
     registry = Registry(paths.registry_file())
     project = _named(where, registry)
-    if not purge or _is_registered(project, registry):
+    if _is_registered(project, registry) or not project.own_dir.is_dir():  # else something was left of it
         registry.remove(project)
-        output.line(f"{project.root} is no longer served. Its session files stay where they are.")
-    exclude.remove(project)
+    output.line(f"{project.root} is no longer served. Its session files stay where they are.")
     there = project.common_dir.is_dir()
-    done = not there or _uninstall_hooks(project)
+    done = _include(project)
+    done &= not there or _uninstall_hooks(project)
     served = _follow(lambda known: str(project.root) not in known)
     if there and str(project.root) in served:
         output.line("- The running daemon was told to serve it all the same, so what it keeps in git's folder stays.")
     elif there:
-        done &= _clear_away(project, purge)
+        done = done and _clear_away(project, purge)
     if not registry.projects() and not served and stop_daemon():
         output.line("It was the last project: dagentd stopped.")
+    if not done:
+        output.line("Something of dagentd is left there, as said above: `dagentd remove` can be run again.")
     return 0 if done else 1
 
 
@@ -87,6 +90,17 @@ def _clear_away(project: Project, purge: bool) -> bool:
     if stay:
         output.line(f"- Of sessions whose worktree is gone, {len(stay)} stay in {project.kept_dir}:")
         output.line("  `dagentd sessions --gone` lists them, `dagentd remove --purge` deletes them.")
+    return True
+
+
+def _include(project: Project) -> bool:
+    """Whether git leaves nothing out any more because of us."""
+    try:
+        with disk.explained(exclude.file_of(project)):
+            exclude.remove(project)
+    except DagentdError as error:
+        output.line(f"- {error}. {error.hint}")
+        return False
     return True
 
 

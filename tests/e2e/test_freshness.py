@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -385,6 +386,21 @@ def test_a_repository_of_another_user_says_why_and_what_to_type(daemon: Daemon, 
     until(fresh.path.exists, "the context")
     notes = fresh.context["notes"]
     assert any("safe.directory" in note for note in notes), notes
+
+
+def test_a_context_that_has_no_room_on_the_disk_is_grave(daemon: Daemon, project: SampleProject) -> None:
+    def little_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    daemon.command("run", str(project.root), preexec_fn=little_room)
+    until(daemon.answers, "the start")
+    where = {"project": str(project.root), "type": "feature", "agentType": "pm", "featureId": FEATURE}
+    daemon.call("session.getOrCreate", **where)
+    (project.worktree / "CLAUDE.md").write_text("- More.\n" * 3000)
+    until(lambda: daemon.status["health"] == "degraded", "the trouble")
+    (project.worktree / "CLAUDE.md").write_text("- Less.\n")
+    Fresh(daemon, project.worktree).becomes(claudeMd="- Less.")
+    until(lambda: daemon.status["health"] == "ok", "the end of it")
 
 
 # --- what is gone and comes back ------------------------------------------------------------------------------------

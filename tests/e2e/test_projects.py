@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -110,6 +111,20 @@ def test_what_was_kept_of_sessions_that_are_gone_stays_until_it_is_purged(
     daemon.dagentd("remove", "--purge", cwd=project.root)
     assert not own.exists()
     assert "is not registered" in daemon.dagentd("remove", cwd=project.root, status=1)
+
+
+def test_a_disk_that_is_full_is_told_and_remove_can_be_run_again(daemon: Daemon, project: SampleProject) -> None:
+    before = content(project.root / ".git")
+    daemon.dagentd("init", cwd=project.root)
+
+    def little_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # less than git's own info/exclude
+
+    refused = daemon.command("remove", cwd=project.root, preexec_fn=little_room)
+    said = refused.communicate(timeout=60)[0]
+    assert refused.returncode == 1 and "larger than allowed" in said and "can be run again" in said
+    daemon.dagentd("remove", cwd=project.root)
+    assert content(project.root / ".git") == before
 
 
 def test_a_daemon_that_goes_on_keeps_what_it_needs(daemon: Daemon, project: SampleProject) -> None:
