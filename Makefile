@@ -14,7 +14,7 @@ run: .venv/ready
 test: .venv-test/ready
 	.venv-test/bin/ruff check
 	.venv-test/bin/mypy --strict
-	.venv-test/bin/python -m pytest
+	.venv-test/bin/python -m pytest --numprocesses auto
 
 bench: .venv-test/ready
 	.venv-test/bin/python -m tests.bench

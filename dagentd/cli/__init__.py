@@ -33,7 +33,7 @@ COMMANDS = {
     "search": ("dagentd.cli.search:search", "Find messages by what they say, also those that left chat."),
     "request": ("dagentd.cli.request:request", "Print the request an agent would be sent, with MESSAGE as the user's."),
     "hooks": ("dagentd.cli.hooks:hooks", "Let git tell dagentd about commits, checkouts, merges and rebases."),
-    "context": ("dagentd.cli.context:context", "Show what a session knows of its project, and make it anew."),
+    "context": ("dagentd.cli.context:context", "Show what a session knows of its project, its feature and its task."),
     "migrate": ("dagentd.cli.migrate:migrate", "Make sessions of files of older formats, or take that back."),
     "restore": ("dagentd.cli.restoring:restore", "Bring a session back whose worktree is gone."),
     "forget": ("dagentd.cli.forgetting:forget", "Remove a session and all its traces for good."),

@@ -196,7 +196,7 @@ def test_a_signal_drains_and_ends(rude: subprocess.Popen[str], daemon: Daemon, n
 def test_what_is_under_way_is_answered_before_it_ends(daemon: Daemon, project: SampleProject) -> None:
     process = daemon.run(project.root)
     create(daemon, project)
-    daemon.call("session.addMessage", sessionId=PM, role="user", content="word " * 200_000)
+    daemon.call("session.addMessage", sessionId=PM, role="user", content="word " * 40_000)
     with daemon.connect() as connection:
         connection.sendall(request("session.previewRequest", "slow", sessionId=PM))
         until(lambda: daemon.status["connections"] == 2, "the call")
