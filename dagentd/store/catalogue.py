@@ -60,7 +60,7 @@ class Catalogue:
 
 
 def of_feature(feature: FeatureFolder, session_id: str) -> SessionFolder | None:
-    return next((each for each in layout.sessions(feature) if each.id == session_id), None)
+    return layout.session(feature, session_id)
 
 
 def _meant(found: list[FeatureFolder], name: str, worktree: str | None) -> FeatureFolder:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk
+from dagentd.adapters import clock, disk, files
 from dagentd.formats.shape import Converted
 from dagentd.model import jsontext, records
 from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.model.records import Record
 from dagentd.store import journal as journals
-from dagentd.store import layout, links, opening, withdrawn
+from dagentd.store import layout, links, opening, rendering, withdrawn
 from dagentd.store.catalogue import of_feature
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.journal import Journal
@@ -29,10 +30,10 @@ from dagentd.store.session import Session
 
 @dataclass(frozen=True)
 class Imported:
-    """`added` are the ids of messages that were not known, or are back, in the order of the file."""
+    """`added` are the messages that were not known, or are back, in the order of the file: each id with its line."""
 
     session: Session
-    added: list[str]
+    added: dict[str, bytes]
     made: bool  # the session is new, or is not yet complete because a crash came between
 
 
@@ -49,13 +50,12 @@ class Importer:
         with self._sessions.lock:
             folder = of_feature(feature, new.session_id) or withdrawn.left_behind(feature, new.session_id)
             if folder is None:
-                made = self._create(new, _new_folder(feature, new, file))
-                return Imported(made, [raw["id"] for raw in new.messages], True)
+                return self._create(new, _new_folder(feature, new, file))
             session = self._sessions.open(folder)
         added = session.plan(lambda chronicle: _additions(chronicle, new, file.source.path))
         return Imported(session, added, session.fields.get("migratedFrom") == [])
 
-    def _create(self, new: Converted, folder: SessionFolder) -> Session:
+    def _create(self, new: Converted, folder: SessionFolder) -> Imported:
         """The journal is seen with all messages in it, or not at all."""
         self._sessions.close_lost(new.session_id)
         written = opening.lines(_first_records(folder, new, clock.stamp()))
@@ -66,7 +66,8 @@ class Importer:
             journals.create(folder.journal, folder.id, content, self._resources.kept).close()
         session = self._sessions.open(folder, written)
         session.announce(action="created")
-        return session
+        messages = [record for record, _ in written if record.t == "message"]
+        return Imported(session, {record.body["message"]["id"]: record.message for record in messages}, True)
 
     def complete(self, session: Session, new: Converted) -> None:
         """What a new session has beside its journal."""
@@ -74,6 +75,14 @@ class Importer:
             if raw is not None and session.read(name) is None:
                 session.replace(name, raw)
         self._maker.complete(session, {key: str(new.fields[key]) for key in _LINKED if key in new.fields})
+
+    def shows(self, session: Session, added: Mapping[str, bytes]) -> bool:
+        """Whether the chat on disk has these, byte for byte and in this order. False also if another program has
+        written it meanwhile in its own way."""
+        data = files.read(session.folder.document("chat"), files.CHAT_LIMIT)
+        numbers = {line: number for number, line in enumerate(rendering.lines_of(data))}
+        places = [numbers.get(line, -1) for line in added.values()]
+        return -1 not in places and all(one < other for one, other in pairwise(places))
 
     def lacking(self, session: Session, wanted: Iterable[str]) -> list[str]:
         """Those of the ids that the session never had."""
@@ -103,7 +112,7 @@ def _first_records(folder: SessionFolder, new: Converted, at: str) -> list[Recor
     return [records.session(given, at), checkpoint, *messages]
 
 
-def _additions(chronicle: Chronicle, new: Converted, source: str) -> tuple[list[Record], list[str]]:
+def _additions(chronicle: Chronicle, new: Converted, source: str) -> tuple[list[Record], dict[str, bytes]]:
     state, at = chronicle.state, clock.stamp()
     doc = Doc({"messages": new.messages}, source, ours=True)
     found = identify(state, doc)
@@ -115,7 +124,7 @@ def _additions(chronicle: Chronicle, new: Converted, source: str) -> tuple[list[
         changes["status"] = "active"
     told = [records.session(changes, at)] if changes else []
     back = {one for record in again for one in record.body["ids"]}
-    added = [one.id for one in found if one.entry is None or one.id in back]
+    added = {one.id: one.line for one in found if one.entry is None or one.id in back}
     return [*arrived, *again, *changed, *told], added
 
 

@@ -95,14 +95,26 @@ def _feature_id(folder: Path, otherwise: str) -> str:
 def sessions(feature: FeatureFolder) -> list[SessionFolder]:
     """Sessions that have a session document or a journal, but for those that were taken back. One that is both in
     `sessions/` and under `nodes/` is the one in `sessions/`; see `twins`."""
+    return [with_names(folder) for folder in _bare(feature) if not is_withdrawn(folder)]
+
+
+def session(feature: FeatureFolder, session_id: str) -> SessionFolder | None:
+    """The one of `sessions` with this id, without looking at the others' documents."""
+    found = next((folder for folder in _bare(feature) if folder.id == session_id), None)
+    return with_names(found) if found is not None and not is_withdrawn(found) else None
+
+
+def _bare(feature: FeatureFolder) -> list[SessionFolder]:
+    """Each by its names alone, in the order of their ids."""
     found = {folder.id: folder for folder in _under_nodes(feature)}
     found |= {folder.id: folder for folder in _in(feature.sessions_dir, feature, None)}
-    return [found[name] for name in sorted(found) if not is_withdrawn(found[name])]
+    return [found[name] for name in sorted(found)]
 
 
 def twins(folder: SessionFolder) -> list[SessionFolder]:
     """The same session in another place of the same feature."""
-    return [twin for twin in _under_nodes(folder.feature) if twin.id == folder.id and twin.path != folder.path]
+    found = [twin for twin in _under_nodes(folder.feature) if twin.id == folder.id and twin.path != folder.path]
+    return list(map(with_names, found))
 
 
 def second_chat(folder: SessionFolder) -> Path | None:
@@ -127,12 +139,12 @@ def _in(place: Path, feature: FeatureFolder, task: str | None) -> Iterator[Sessi
     prefixed = (match for entry in entries if (match := _PREFIXED.fullmatch(entry.name)))
     for session_id in dict.fromkeys(match[2] for match in prefixed):
         if ids.is_safe(session_id):
-            yield with_names(SessionFolder(session_id, place, "prefixed", feature, task))
+            yield SessionFolder(session_id, place, "prefixed", feature, task)
     for entry in entries:
         if ids.is_safe(entry.name) and entry.is_dir(follow_symlinks=False):
             folder = SessionFolder(entry.name, place / entry.name, "folder", feature, task)
             if _is_session(folder):
-                yield with_names(folder)
+                yield folder
 
 
 def _is_session(folder: SessionFolder) -> bool:
@@ -160,9 +172,9 @@ def with_names(folder: SessionFolder) -> SessionFolder:
 def new_session(feature: FeatureFolder, session_id: str) -> SessionFolder:
     """Where a new session goes: in the style that the feature has, else by its shape."""
     style: Style = "prefixed" if feature.shape == "flat" else "folder"
-    held = sessions(feature)
+    held = next((folder for folder in _bare(feature) if not is_withdrawn(folder)), None)
     if held:
-        style = held[0].style
+        style = held.style
     path = feature.sessions_dir / session_id if style == "folder" else feature.sessions_dir
     return SessionFolder(session_id, path, style, feature)
 

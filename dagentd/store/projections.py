@@ -21,7 +21,6 @@ from dagentd.store.projection import GONE_FOR, PATIENCE, Projection
 
 _APART = 0.1  # seconds between two writes of one session's documents
 _SELDOM = 1.0  # seconds between two saves of the index
-_MOST_FRESH = 2000  # messages that the index may lack; a start reads these from the journal
 _LONG = 0.05  # a write that takes longer is of a very long chat
 
 
@@ -39,7 +38,7 @@ class Projections:
         self._io = threading.RLock()
         self._next_write = 0.0
         self._failures = 0
-        self._saved = 0.0
+        self._saved = clock.monotonic()
 
     # --- opening ------------------------------------------------------------------------------------------
 
@@ -190,10 +189,9 @@ class Projections:
 
     def _save(self, now: float) -> None:
         """Let the index follow now and then: it costs nearly as much as the messages did, so whoever opens a session
-        does not wait for it. Closing saves too."""
+        or imports into it does not wait for it. Closing saves too."""
         with self._chronicle.lock:
-            fresh = len(self._chronicle.state.entries.fresh)
-            if fresh > _MOST_FRESH or (fresh and now >= self._saved + _SELDOM):
+            if self._chronicle.state.entries.fresh and now >= self._saved + _SELDOM:
                 self._chronicle.state.save()
                 self._saved = now
 

@@ -16,6 +16,7 @@ STATUS = "rolledBack"
 _MARK = STATUS.encode()
 _TAIL = 1 << 12
 _JOURNAL = re.compile(r"history_(.+)\.jsonl")
+_FILE = re.compile(r"\.(json|jsonl|dagentd-tmp)(\.|$)")
 
 
 def is_withdrawn(folder: SessionFolder) -> bool:
@@ -25,21 +26,25 @@ def is_withdrawn(folder: SessionFolder) -> bool:
 
 def left_behind(feature: FeatureFolder, session_id: str) -> SessionFolder | None:
     """Where the journal of a session is that was taken back."""
-    return next((folder for folder, _ in in_feature(feature) if folder.id == session_id), None)
+    return next((folder for folder in _journals(feature) if folder.id == session_id and is_withdrawn(folder)), None)
 
 
 def in_feature(feature: FeatureFolder) -> Iterator[tuple[SessionFolder, dict[str, Any]]]:
     """All that were taken back, with what their last record says."""
+    for folder in _journals(feature):
+        if (words := last_words(folder.journal)) is not None:
+            yield folder, words
+
+
+def _journals(feature: FeatureFolder) -> Iterator[SessionFolder]:
+    """Wherever one may be."""
     nodes = feature.path / "nodes"
     for place, task in ((feature.sessions_dir, None), *((nodes / name / "sessions", name) for name in _names(nodes))):
         for name in _names(place):
-            match = _JOURNAL.fullmatch(name)
-            if match:
-                folder = SessionFolder(match[1], place, "prefixed", feature, task)
-            else:
-                folder = SessionFolder(name, place / name, "folder", feature, task)
-            if is_withdrawn(folder):
-                yield folder, last_words(folder.journal) or {}
+            if match := _JOURNAL.fullmatch(name):
+                yield SessionFolder(match[1], place, "prefixed", feature, task)
+            elif not _FILE.search(name):
+                yield SessionFolder(name, place / name, "folder", feature, task)
 
 
 def _names(folder: Path) -> list[str]:

@@ -51,8 +51,8 @@ def _project(root: Path, lengths: list[int], tasks: int = 0) -> Path:
         tree = root / ".dagent-worktrees" / f"f{number}" / ".dagent"
         tree.mkdir(parents=True)
         (tree / "feature.json").write_text(f'{{"id": "f{number}"}}')
-        stamps = [f"2026-01-15T10:00:00.{n % 1000:03}Z" for n in range(length)]
-        entries = [{"type": "user", "text": TEXT, "timestamp": stamp} for stamp in stamps]
+        stamps = [f"2026-01-15T{n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02}.000Z" for n in range(length)]
+        entries = [{"type": "user", "text": f"{n}: {TEXT}", "timestamp": stamp} for n, stamp in enumerate(stamps)]
         (tree / "chat.json").write_text(json.dumps({"entries": entries}))
         for task in range(tasks):
             (tree / "nodes" / f"t{task}").mkdir(parents=True)

@@ -377,6 +377,7 @@ def test_an_index_that_was_damaged_while_closed(used: Served, harm: Callable[[Pa
 
 def test_sessions_opened_after_the_index_was_found_damaged(used: Served) -> None:
     """It is shared: one session finds out, and the others are read from their journals."""
+    used.again()  # or the index would hold nothing of it yet, and not be asked
     used._index._db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
     with pytest.raises(CorruptFile, match="the index is damaged"):
         used.session.add([{"id": "unknown", "role": "user", "content": "x"}])

@@ -50,24 +50,30 @@ def _complete(store: Store, found: Found, session: Session, keep: int) -> None:
 def _verify(store: Store, found: Found, imported: Imported, settle: float) -> None:
     """The four points of the format's own notes: the new files are there, content and order are kept, times make
     sense, and there is a backup of what was read."""
-    folder, new = imported.session.folder, found.converted
+    folder = imported.session.folder
     for name in ("session", "chat"):
         if not folder.document(name).exists():
             raise _wrong(found, f"the {name} document of {folder.id} was not written")
+    if not store.importer.shows(imported.session, imported.added):
+        _verify_read(store, found, imported, settle)
+    if not all(times.parse(raw["timestamp"]) for raw in found.converted.messages):
+        raise _wrong(found, "a time was not converted")
+    for file, content in zip(found.unit, found.contents, strict=True):
+        if legacy.backup_with(file.path, content.sha256) is None:
+            raise _wrong(found, "there is no backup")
+
+
+def _verify_read(store: Store, found: Found, imported: Imported, settle: float) -> None:
+    """Content and order by what the chat says, whoever wrote it; a message may have left it already."""
+    folder = imported.session.folder
     shown = {raw["id"]: raw for raw in legacy.read_back(folder.document("chat"), settle)["messages"]}
-    added = set(imported.added)
-    wanted = {raw["id"]: raw for raw in new.messages if raw["id"] in added}
+    wanted = {raw["id"]: raw for raw in found.converted.messages if raw["id"] in imported.added}
     if [one for one in shown if one in wanted] != [one for one in wanted if one in shown]:
         raise _wrong(found, f"the messages are in another order in {folder.id}")
     if any(shown[one] != raw for one, raw in wanted.items() if one in shown):
         raise _wrong(found, f"a message is not the same in {folder.id}")
     if lost := store.importer.lacking(imported.session, [one for one in imported.added if one not in shown]):
         raise _wrong(found, f"{len(lost)} messages are not in {folder.id}")
-    if not all(times.parse(raw["timestamp"]) for raw in wanted.values()):
-        raise _wrong(found, "a time was not converted")
-    for file, content in zip(found.unit, found.contents, strict=True):
-        if legacy.backup_with(file.path, content.sha256) is None:
-            raise _wrong(found, "there is no backup")
 
 
 def _wrong(found: Found, what: str) -> Conflict:
