@@ -61,14 +61,13 @@ def remove(where: Path, purge: bool) -> int:
     if _is_registered(project, registry) or not project.own_dir.is_dir():  # else something was left of it
         registry.remove(project)
     output.line(f"{project.root} is no longer served. Its session files stay where they are.")
-    there = project.common_dir.is_dir()
-    done = _include(project)
-    done &= not there or _uninstall_hooks(project)
+    others = [each.project.root for each in registry.projects() if each.project.common_dir == project.common_dir]
+    if others:  # a worktree of a repository whose git folder lies elsewhere is a project of its own
+        output.line(f"- Its git folder is also that of {others[0]}, so what dagentd has there stays.")
+    done = bool(others) or _undo(project)
     served = _follow(lambda known: str(project.root) not in known)
-    if there and str(project.root) in served:
-        output.line("- The running daemon was told to serve it all the same, so what it keeps in git's folder stays.")
-    elif there:
-        done = done and _clear_away(project, purge)
+    if done and not others and project.common_dir.is_dir():
+        done = _clear_away(project, purge, str(project.root) in served)
     if not registry.projects() and not served and stop_daemon():
         output.line("It was the last project: dagentd stopped.")
     if not done:
@@ -80,8 +79,17 @@ def _is_registered(project: Project, registry: Registry) -> bool:
     return any(each.project.root == project.root for each in registry.projects())
 
 
-def _clear_away(project: Project, purge: bool) -> bool:
+def _undo(project: Project) -> bool:
+    """Whether git is as it was."""
+    included = _include(project)
+    return (not project.common_dir.is_dir() or _uninstall_hooks(project)) and included
+
+
+def _clear_away(project: Project, purge: bool, served: bool) -> bool:
     """Whether all is gone that should be."""
+    if served:
+        output.line("- The running daemon was told to serve it all the same, so what it keeps in git's folder stays.")
+        return True
     try:
         stay = keeping.clear_away(project, purge=purge)
     except DagentdError as error:

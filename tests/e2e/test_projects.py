@@ -127,6 +127,20 @@ def test_a_disk_that_is_full_is_told_and_remove_can_be_run_again(daemon: Daemon,
     assert content(project.root / ".git") == before
 
 
+def test_what_another_project_has_in_the_same_git_folder_stays(daemon: Daemon, repo: Path, tmp_path: Path) -> None:
+    (repo / ".git").rename(tmp_path / "apart")
+    (repo / ".git").write_text(f"gitdir: {tmp_path / 'apart'}\n")
+    git(repo, "worktree", "add", "-q", str(tmp_path / "other"))
+    daemon.dagentd("init", str(repo))
+    before = content(tmp_path / "apart" / "hooks")
+    daemon.dagentd("init", str(tmp_path / "other"))
+    assert str(repo) in daemon.dagentd("remove", str(tmp_path / "other"))
+    assert content(tmp_path / "apart" / "hooks") == before and (tmp_path / "apart" / "dagentd" / "spool").is_dir()
+    assert roots(daemon) == [str(repo)]
+    daemon.dagentd("remove", str(repo))
+    assert not (tmp_path / "apart" / "dagentd").exists()
+
+
 def test_a_daemon_that_goes_on_keeps_what_it_needs(daemon: Daemon, project: SampleProject) -> None:
     daemon.dagentd("init", cwd=project.root)
     daemon.dagentd("stop")
