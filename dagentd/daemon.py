@@ -41,6 +41,7 @@ PROTOCOL = 1
 LOCK_WAIT = 5.0  # seconds that a command waits for a busy project
 _HEARTBEAT = 5.0  # seconds between two looks at what nobody tells us about: the socket's file, the registry
 _DRAIN = 2.0  # seconds for clients, and then for jobs, when we are told to stop: 5 are allowed
+_CLOSE = 0.9  # seconds for documents that are behind
 
 # What the user must do something about; the other problems are notes.
 _GRAVE = ("journal", "documents", "project", "read-only", "daemon", "watch-cookie")
@@ -112,11 +113,12 @@ class Daemon:
     def _finish(self, index: Index) -> None:
         """What runs too long is left: the journals hold all that was acknowledged, and the next start does the rest."""
         self._watching.close()
-        if self._worker.drain(_DRAIN):
-            self.projects.close()
-            index.close()
-        else:
+        if not self._worker.drain(_DRAIN):
             _log.warning("a job takes too long to wait for; the next start goes on with it")
+        elif not self.projects.close(_CLOSE):
+            _log.warning("documents cannot be written now; the next start writes them")
+        else:
+            index.close()
 
     # --- what the methods see ------------------------------------------------------------------------------
 

@@ -58,11 +58,14 @@ class Projects:
         own = [problem for store in self.stores() for problem in store.all_problems()]
         return [*self._problems.values(), *own]
 
-    def close(self) -> None:
+    def close(self, timeout: float) -> bool:
+        """False if one of them takes longer: it may wait for a disk that is full or does not answer."""
         for store in self.stores():
             self._drop(store)
+        end = clock.monotonic() + timeout
         for thread in self._leaving.values():
-            thread.join()
+            thread.join(max(0.0, end - clock.monotonic()))
+        return not any(thread.is_alive() for thread in self._leaving.values())
 
     def _serve(self, project: Project) -> None:
         served = self._stores.get(project.root)
@@ -116,7 +119,7 @@ class Projects:
         """It is closed in a thread of its own: a job that still runs may take long, and nobody else waits for it."""
         self._watching.drop(store)
         ended = self._upkeep.release(store)
-        thread = threading.Thread(target=_close, args=(store, ended), name="closing")
+        thread = threading.Thread(target=_close, args=(store, ended), name="closing", daemon=True)
         self._leaving = {root: each for root, each in self._leaving.items() if each.is_alive()}
         self._leaving[store.project.root] = thread
         thread.start()

@@ -343,3 +343,17 @@ def test_a_tree_that_becomes_a_link(served: Daemon, project: SampleProject, tmp_
     (tmp_path / "out").rename(project.dagent)
     until(lambda: "- New." in (project.dagent / "sessions" / f"context_{PM}.json").read_text(), "the context")
     assert served.status["problems"] == []
+
+
+def test_documents_that_cannot_be_written_hold_up_no_end(daemon: Daemon, project: SampleProject) -> None:
+    """They are tried again less and less often, up to a minute later; the journal holds what they would say."""
+    daemon.run(project.root)
+    create(daemon, project)
+    rest(daemon)
+    temp = project.root / ".git" / "dagentd" / "temp"
+    temp.rmdir()
+    temp.write_text("in the way")
+    daemon.call("session.addMessage", sessionId=PM, role="user", content="Hello")
+    for _ in range(9):  # each is one more failure, and twice the time to the next
+        daemon.call("project.scan", project=str(project.root))
+    assert "stopped" in daemon.dagentd("stop")
