@@ -52,7 +52,7 @@ def _show(sample: Sample) -> None:
     _run("call", "session.addMessage", json.dumps({"sessionId": SESSION, "role": "assistant", "content": "Started."}))
     _run("status")
     _run("remove")
-    _say("On your own repository: dagentd init PATH. Migration, contexts and compaction are on their way.")
+    _say("On your own repository: dagentd init PATH. Compaction is on its way.")
 
 
 def _say(text: str) -> None:
