@@ -134,8 +134,11 @@ class Watching:
     def _run(self, watch: Watch) -> None:
         while not self._closing.is_set():
             batch = watch.batch(self._pause())
-            with self._lock:
-                self._handle(batch)
+            try:
+                with self._lock:
+                    self._handle(batch)
+            except Exception as bug:  # a thread that ended would hear nothing more
+                self._on_bug(bug)
 
     def _pause(self) -> float | None:
         """How long to listen: until a rebase may have stopped."""
@@ -165,7 +168,7 @@ class Watching:
                 self._on_registry()
             elif path.parent in self._places and not marks.is_own(path):
                 project, place = self._places[path.parent]
-                is_folder = path in self._places or path.is_dir()
+                is_folder = path in self._places or os.path.isdir(path)  # Path.is_dir raises where stat is refused
                 some = asked(place, path.name, folder=is_folder, gone=not os.path.lexists(path))
                 yield from ((project, ask) for ask in some)
 

@@ -227,6 +227,14 @@ def test_folders_made_renamed_and_removed_by_many(served: Daemon, project: Sampl
     assert served.status["queues"]["failing"] == []
 
 
+def test_an_entry_that_cannot_even_be_looked_at_makes_nobody_deaf(served: Daemon, project: SampleProject) -> None:
+    create(served, project)
+    rest(served)
+    (project.worktree / "CLAUDE.md").symlink_to("x" * 300)  # longer than a name may be: stat() refuses it
+    rest(served)
+    is_heard(served, project, "after it")
+
+
 # --- git ----------------------------------------------------------------------------------------------------------
 
 
