@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from dagentd.model import jsontext
+from dagentd.model.compaction.items import LISTS
 from dagentd.model.documents import version_of
 from dagentd.store.outside import Doc
 from dagentd.store.state import State
 
-LISTS = ("completed", "inProgress", "pending", "blockers", "decisions")
 _OWN = ("dagentd", "version", "updatedAt", "summary")
 
 
