@@ -56,8 +56,9 @@ def told_uses(use: Any) -> Iterator[ToolUse]:
     elif isinstance(use, dict) and isinstance(use.get("name"), str):
         result = use.get("result")
         words = conversation.text(result) if isinstance(result, str | list) else json_text(result)
-        outcome = (words, _failed(use, result)) if result is not None else ("", None)
-        yield ToolUse("", use["name"], use.get("input"), *outcome, _paths(use.get("input")))
+        failed = None if result is None else _failed(use, result)
+        given = use.get("input")
+        yield ToolUse("", use["name"], given, "" if result is None else words, failed, _paths(given))
 
 
 def _failed(use: Mapping[str, Any], result: Any) -> bool:
