@@ -26,6 +26,7 @@ class Resources:
     read_only: bool
     soon: Callable[[Tended], None]  # there is something to write behind the journals
     announce: Announce
+    changed: Callable[..., None]  # something was committed to the session that is given
 
     @property
     def search_file(self) -> Path | None:
