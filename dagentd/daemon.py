@@ -16,6 +16,7 @@ from dagentd.adapters.process import usage
 from dagentd.adapters.service_manager import Supervisor
 from dagentd.adapters.signals import Signals
 from dagentd.adapters.watch import Watch
+from dagentd.compacting import Compacting
 from dagentd.errors import DagentdError
 from dagentd.events import Events
 from dagentd.jobs.reconcile import Report
@@ -28,6 +29,7 @@ from dagentd.rpc.client import Client
 from dagentd.rpc.server import Server
 from dagentd.settings import Settings
 from dagentd.store.index import Index
+from dagentd.store.ledger import ledger
 from dagentd.store.registry import Registry
 from dagentd.store.store import Store
 from dagentd.upkeep import Upkeep
@@ -89,8 +91,11 @@ class Daemon:
             self._watching = Watching(
                 self._upkeep, self.events.publish, paths.registry_file(), self._signals.wake, _bug
             )
-            self._upkeep.sources = self._watching.made_from
-            self.projects = Projects(self.settings_of, index, self._upkeep, self._watching, self.events.publish)
+            self.compacting = Compacting(self._upkeep, self.settings_of, ledger(paths.ledger_file()), _bug)
+            self._upkeep.sources, self._upkeep.touched = self._watching.made_from, self.compacting.weigh_some
+            self.projects = Projects(
+                self.settings_of, index, self._upkeep, self._watching, self.events.publish, self.compacting.changed
+            )
             stack.callback(self._finish, index)
             self._server = Server(paths.socket(), self)
             self._follow()
@@ -113,7 +118,7 @@ class Daemon:
     def _finish(self, index: Index) -> None:
         """What runs too long is left: the journals hold all that was acknowledged, and the next start does the rest."""
         self._watching.close()
-        if not self._worker.drain(_DRAIN):
+        if not (self.compacting.close(_DRAIN) and self._worker.drain(_DRAIN)):
             _log.warning("a job takes too long to wait for; the next start goes on with it")
         elif not self.projects.close(_CLOSE):
             _log.warning("documents cannot be written now; the next start writes them")
@@ -161,15 +166,21 @@ class Daemon:
             "projects": [project_summary(store, self._watching.worktrees(store)) for store in self.stores()],
             "queues": {"waiting": jobs.pop("queues"), **jobs, "done": self._worker.done},
             "watches": {**self._watching.status(), "everySeconds": self.settings.watch.reconcile_s},
-            "spend": {"calls": 0, "tokens": 0, "cost": 0},
+            "spend": self._spend(),
             "problems": [problem.raw() for problem in self._all_problems()],
             "memory": vars(used) if used else None,
             "connections": self._server.count(),
         }
 
+    def _spend(self) -> dict[str, Any]:
+        """Of the last day, beside what it may come to."""
+        spent, caps = self.compacting.ledger.spend(), self.settings.compaction
+        return {**vars(spent), "maxCallsPerHour": caps.max_calls_per_hour, "maxTokensPerDay": caps.max_tokens_per_day}
+
     def _all_problems(self) -> list[Problem]:
         own, watching = list(self._problems.values()), self._watching.problems()
-        return [*own, *watching, *self._upkeep.problems(), *self.projects.problems()]
+        others = [*self._upkeep.problems(), *self.compacting.problems(), *self.projects.problems()]
+        return [*own, *watching, *others]
 
     def _trouble(self) -> list[str]:
         """What the user must do something about, in words."""

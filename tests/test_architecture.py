@@ -27,6 +27,7 @@ RANKS = {
     "upkeep": 6,
     "surveyed": 6,
     "watching": 7,
+    "compacting": 7,
     "projects": 8,
     "rpc": 6,
     "daemon": 9,

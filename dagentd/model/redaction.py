@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 # Bounded on both sides, because a megabyte of letters and dots must not cost its square.
 _NAMED = (
@@ -51,6 +52,17 @@ def redacted(text: str) -> str:
     for kind, pattern in _COMPILED:
         text = pattern.sub(_replacer(kind), text)
     return text
+
+
+def redacted_value(value: Any) -> Any:
+    """The same for every text in a JSON value; the names in it stay."""
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, list):
+        return [redacted_value(each) for each in value]
+    if isinstance(value, dict):
+        return {key: redacted_value(each) for key, each in value.items()}
+    return value
 
 
 def _replacer(kind: str) -> Callable[[re.Match[str]], str]:

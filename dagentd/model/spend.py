@@ -27,6 +27,7 @@ class Call:
     tokens: int
     cost: float = 0.0
     failed: bool | None = None
+    why: str = ""  # it failed, in a word
     retry_after: float | None = None
 
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.errors import LimitReached
+from dagentd.errors import DagentdError, LimitReached
 from dagentd.model import times
 from dagentd.model.calibration import Calibration
 from dagentd.model.spend import DAY, Call, Caps, Spend, refusal, spent
 from dagentd.store.ledger_file import LedgerFile, Record
+
+_log = logging.getLogger(__name__)
 
 
 class Ledger:
@@ -56,9 +60,13 @@ class Ledger:
             add({"t": "end", "id": name, "at": clock.stamp(), "outcome": outcome, "failed": failed, **known})
 
     def compacted(self, about: Record) -> None:
-        """A compaction, with its method, model, tokens before and after, and outcome."""
-        with self._alone() as add:
-            add({"t": "compaction", "at": clock.stamp(), **about})
+        """A compaction, with its method, model, tokens before and after, and outcome. It has happened, also if it cannot
+        be entered."""
+        try:
+            with self._alone() as add:
+                add({"t": "compaction", "at": clock.stamp(), **about})
+        except DagentdError as error:
+            _log.warning("%s", error)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[Callable[[Record], None]]:
@@ -92,10 +100,10 @@ class Ledger:
             wanted = (project, session_id)
             return [each for each in self._compactions if (each.get("project"), each.get("session")) == wanted]
 
-    def calibration(self, fixed: float | None) -> Calibration:
+    def calibration(self) -> Calibration:
         with self._lock:
             self._catch_up()
-            return replace(self._learned, fixed=fixed)
+            return self._learned
 
     # --- reading ------------------------------------------------------------------------------------------
 
@@ -123,10 +131,17 @@ class Ledger:
         cost, after = record.get("cost"), record.get("retryAfter")
         self._calls[name] = replace(
             call, tokens=given + _number(record.get("output")), failed=record.get("failed") is True,
+            why=str(record.get("outcome", "")),
             cost=float(cost) if isinstance(cost, int | float) else 0.0,
             retry_after=float(after) if isinstance(after, int | float) else None,
         )  # fmt: skip
         self._learned = self._learned.after(call.model, _number(record.get("counted")), given)
+
+
+@lru_cache(maxsize=4)
+def ledger(path: Path) -> Ledger:
+    """One for each file and process: it keeps what it has read."""
+    return Ledger(path)
 
 
 def _seconds(stamp: Any) -> float:

@@ -38,7 +38,10 @@ class Resources:
             raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
 
     def announce_update(self, folder: SessionFolder, task: object, **fields: Any) -> None:
+        self.announce_about(folder, task, "session:updated", **fields)
+
+    def announce_about(self, folder: SessionFolder, task: object, event: str, **fields: Any) -> None:
         self.announce(
-            "session:updated", project=str(self.project.root), feature_id=folder.feature.id, session_id=folder.id,
+            event, project=str(self.project.root), feature_id=folder.feature.id, session_id=folder.id,
             task_id=task if isinstance(task, str) else None, **fields,
         )  # fmt: skip

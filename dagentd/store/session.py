@@ -52,8 +52,8 @@ class Session:
             self.announce(**fields)
         self._resources.changed(self)
 
-    def announce(self, **fields: Any) -> None:
-        self._resources.announce_update(self.folder, self.fields.get("taskId"), **fields)
+    def announce(self, event: str = "session:updated", **fields: Any) -> None:
+        self._resources.announce_about(self.folder, self.fields.get("taskId"), event, **fields)
 
     def _has_work(self) -> None:
         self._resources.soon(self)
@@ -120,6 +120,11 @@ class Session:
     def undone(self) -> bool:
         """The last compaction was taken back by the user, and none was made since."""
         return self._chronicle.state.compactions.undone
+
+    @property
+    def undoable(self) -> int:
+        """How many compactions can be undone, one after the other."""
+        return len(self._chronicle.state.compactions.stack)
 
     @property
     def checkpoint_pos(self) -> int:

@@ -13,6 +13,7 @@ from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.operations import Operation
 from dagentd.model.compaction.turns import Turn
 from dagentd.model.jsontext import Undecodable
+from dagentd.model.redaction import redacted
 from dagentd.model.rendering import fenced, section
 
 SYSTEM = """\
@@ -55,7 +56,7 @@ def schema() -> dict[str, Any]:
 
 def ask(items: Sequence[Item], turns: Sequence[Turn], aliases: Mapping[str, str]) -> str:
     """`aliases` are short names of the messages by id: a UUID is some 20 tokens and easily copied wrongly."""
-    listed = [{"id": item.id, "list": item.list, "text": item.text} | _flags(item) for item in items]
+    listed = [{"id": item.id, "list": item.list, "text": redacted(item.text)} | _flags(item) for item in items]
     said = [_message(turn, aliases[turn.id]) for turn in turns]
     return "\n\n".join((
         section("items", *(_line(each) for each in listed)) or "There are no items yet.",
