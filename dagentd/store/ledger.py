@@ -60,8 +60,7 @@ class Ledger:
             add({"t": "end", "id": name, "at": clock.stamp(), "outcome": outcome, "failed": failed, **known})
 
     def compacted(self, about: Record) -> None:
-        """A compaction, with its method, model, tokens before and after, and outcome. It has happened, also if it cannot
-        be entered."""
+        """A compaction: method, model, tokens before and after, outcome. It has happened, also if it cannot be entered."""
         try:
             with self._alone() as add:
                 add({"t": "compaction", "at": clock.stamp(), **about})
