@@ -60,7 +60,7 @@ class Ledger:
             add({"t": "end", "id": name, "at": clock.stamp(), "outcome": outcome, "failed": failed, **known})
 
     def compacted(self, about: Record) -> None:
-        """A compaction: method, model, tokens before and after, outcome. It has happened, also if it cannot be entered."""
+        """A compaction: method, model, tokens before and after, outcome. It has happened, also if this fails."""
         try:
             with self._alone() as add:
                 add({"t": "compaction", "at": clock.stamp(), **about})

@@ -44,9 +44,9 @@ class Compactor:
     def apply(self, session: Session, proposal: Proposal) -> dict[str, Any]:
         """Exactly what was proposed; Conflict if the session is not as it was then."""
         version = session.compact(proposal.start, proposal.ids, proposal.checkpoint)
-        count, reclaimed, before = len(proposal.turns), proposal.reclaimed, proposal.parts.total
+        count, reclaimed = len(proposal.turns), proposal.reclaimed
         note = {"note": proposal.note} if proposal.note else {}
-        sizes = {"messages": count, "before": before, "after": before - reclaimed, "outcome": "done"}
+        sizes = {"messages": count, "before": proposal.parts.total, "after": proposal.total_after, "outcome": "done"}
         self.ledger.compacted(_about(session) | {"method": proposal.backend, "model": proposal.model, **sizes, **note})
         session.announce(
             "session:compaction-complete", messages_compacted=count, tokens_reclaimed=reclaimed,

@@ -16,7 +16,6 @@ def described(proposal: Proposal | None) -> dict[str, Any]:
     if proposal is None:
         nothing: dict[str, Any] = {kind: [] for kind in ("messages", *_KINDS)}
         return {"proposalId": None, **nothing, "tokensBefore": 0, "tokensAfter": 0}
-    before = proposal.parts.total
     return {
         "proposalId": proposal.id,
         "method": proposal.backend,
@@ -25,8 +24,8 @@ def described(proposal: Proposal | None) -> dict[str, Any]:
         "messages": [{"id": turn.id, "role": turn.role} for turn in proposal.turns],
         **{kind: [_shown(change) for change in proposal.changes if change.kind == kind] for kind in _KINDS},
         "itemsLeft": proposal.left,
-        "tokensBefore": before,
-        "tokensAfter": before - proposal.reclaimed,
+        "tokensBefore": proposal.parts.total,
+        "tokensAfter": proposal.total_after,
         "checkpoint": proposal.checkpoint,
     }
 

@@ -66,8 +66,13 @@ class Proposal:
         return [turn.id for turn in self.turns]
 
     @property
+    def total_after(self) -> int:
+        """What the session weighs then; a short one may become longer by it."""
+        return self.parts.total - self.freed - self.parts.checkpoint + self.after
+
+    @property
     def reclaimed(self) -> int:
-        return max(0, self.freed + self.parts.checkpoint - self.after)
+        return max(0, self.parts.total - self.total_after)
 
 
 @dataclass(frozen=True)
