@@ -229,8 +229,9 @@ def _item(text: str) -> Item:
 
 
 def _everything(message: Any) -> str:
+    """What a process said stands in the text of a turn as JSON, with its quotes escaped."""
     checks = turn(message).checks
-    return "\n".join((turn(message).text, *(f"{check.name} {check.error}" for check in checks)))
+    return "\n".join((turn(message).text.replace('\\"', '"'), *(f"{check.name} {check.error}" for check in checks)))
 
 
 def _position(planted: Conversation, id: str) -> int:

@@ -15,7 +15,7 @@ from tests.planted.phrases import Phrases
 
 # How many of each; with five rounds they fit into a checkpoint of 8 000 tokens.
 DECISIONS, BY_ASSISTANT, REVERSALS, CHAINS, NEVERS, MUSTS, NUMBERS, RENUMBERINGS = 24, 6, 8, 2, 12, 10, 10, 3
-PLACES, REQUESTS, DONE_REQUESTS, ERRORS, FIXED, FILES = 10, 14, 6, 7, 4, 12
+PLACES, REQUESTS, DONE_REQUESTS, DONE_LATER, ERRORS, FIXED, FILES = 10, 14, 6, 3, 7, 4, 12
 CHECKS = ("accessibility scan", "load test of the checkout", "licence audit")
 _TYPOS = {"because": "becuase", "should": "shoudl", "please": "plese", "with": "wiht", "after": "aftre", "want": "wnat"}
 
@@ -116,9 +116,10 @@ class Drafting:
             self._drafts.worked.append(self._fact("completed", f"Changed {path}", ((path,),), path, self._anywhere()))
         for name in CHECKS:
             self._drafts.worked.append(self._fact("completed", f"{name} passed", ((name,),), name, self._anywhere()))
-        for path, (core, words) in ((next(files), next(work)) for _ in range(DONE_REQUESTS)):
-            at = self._anywhere()
-            asked = self._fact("request", core, demanded(words), self._say("request", core=core), at)
+        for count, (path, (core, words)) in enumerate((next(files), next(work)) for _ in range(DONE_REQUESTS)):
+            begin, end = self._moments(2)
+            asked = self._fact("request", core, demanded(words), self._say("request", core=core), begin)
+            at = end if count < DONE_LATER else begin
             self._drafts.done.append((asked, self._fact("completed", f"Changed {path}", ((path,),), path, at)))
 
     def _failures(self) -> None:

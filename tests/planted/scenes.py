@@ -42,7 +42,9 @@ class Scenes:
         for fact in drafts.worked:
             yield fact.at, partial(self._worked, fact)
         for asked, done in drafts.done:
-            yield asked.at, partial(self._asked_and_done, asked, done)
+            yield asked.at, partial(self._asked, asked, done)
+            if done.at > asked.at:
+                yield done.at, partial(self._done, asked, done)
         for distractor in drafts.distractors:
             yield distractor.at, partial(self._distracted, distractor)
 
@@ -99,11 +101,18 @@ class Scenes:
         given = {"file_path": path, "content": filler.code(self.writer.rng)}
         return self.writer.tool(name, given, f"The file {path} has been updated.", form=self.writer.rng.choice(FORMS))
 
-    def _asked_and_done(self, asked: Fact, done: Fact) -> None:
+    def _asked(self, asked: Fact, done: Fact) -> None:
+        """What was asked for is done at once, or much later."""
+        if done.at > asked.at:
+            self._said([asked])
+            return
         _mark(asked, self.writer.user(self._composed([asked.said])))
+        self._done(asked, done)
+
+    def _done(self, asked: Fact, done: Fact) -> None:
         message = self._edited(done.said)
         _mark(done, message)
-        asked.over, asked.over_by, asked.over_said = int(asked.at), message["id"], done.said
+        asked.over, asked.over_by, asked.over_said = int(done.at), message["id"], done.said
         self.writer.assistant(f"Done: {asked.text}. The change is in {done.said}.")
 
     def _distracted(self, distractor: Distractor) -> None:
