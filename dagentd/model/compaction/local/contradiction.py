@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dagentd.model.compaction.local import phrases
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Subject, Weight, Words, containment, likeness, subject, words
 
@@ -26,9 +27,9 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
         return 0.0
     if new.rejected and (hit := _names(new, one, other, weight)):
         return 1.0 + hit
-    if _another_value(one, other, weight) or _another_choice(new, one, other, weight) or _opposite(one, other, weight):
+    if _another_value(new, one, other, weight) or _another_choice(new, one, other, weight) or _opposite(one, other, weight):
         return 0.5 + likeness(one.content, other.content, weight) / 2
-    return _marked(new, one, other, weight) if new.marker and not new.rejected else 0.0
+    return _marked(old, new, one, other, weight) if new.marker > 1 and not new.rejected else 0.0
 
 
 def _names(new: Statement, one: Subject, other: Subject, weight: Weight) -> float:
@@ -48,14 +49,18 @@ def _all_rejected(new: Statement) -> Words:
     return frozenset().union(*map(words, new.rejected))
 
 
-def _another_value(one: Subject, other: Subject, weight: Weight) -> bool:
+def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight) -> bool:
     """The timeout is 30 s; the timeout is 45 s. Not: names have 12 characters; names change every 90 days."""
     if not one.values or not other.values or one.values == other.values:
         return False
     if one.units and other.units and not one.units & other.units and not _same_kind(one.units, other.units):
         return False
-    same_head = bool(one.head) and likeness(one.head, other.head, weight) >= 0.9
-    return same_head or (bool(one.content) and likeness(one.content, other.content, weight) >= 0.7)
+    if not one.content:
+        return False
+    if likeness(one.content, other.content, weight) >= 0.7:
+        return True
+    headed = bool(one.head) and likeness(one.head, other.head, weight) >= 0.9
+    return (headed or new.marker > 0) and _inside(one.content, other.content, weight) >= 0.9
 
 
 _TIMES = frozenset("ms s sec second m min minut h hour d day week month".split())
@@ -87,13 +92,17 @@ def _opposite(one: Subject, other: Subject, weight: Weight) -> bool:
     )
 
 
-def _marked(new: Statement, one: Subject, other: Subject, weight: Weight) -> float:
-    """It says that something changes, but not what: the smaller of the two must lie mostly in the other."""
-    shared = one.content & other.content
-    if not shared:
+def _marked(old: str, new: Statement, one: Subject, other: Subject, weight: Weight) -> float:
+    """It says that something changes, but not what: the smaller of the two must lie mostly in the other, or both choose
+    something for the same topic."""
+    if not one.content & other.content or bool(one.values) != bool(other.values):
         return 0.0
-    inside = max(containment(one.content, other.content, weight), containment(other.content, one.content, weight))
-    scoped = bool(one.scope) and likeness(one.scope, other.scope, weight) >= 0.8
-    headed = bool(one.head) and likeness(one.head, other.head, weight) >= 0.8
-    enough = 0.6 if new.marker > 1 else 0.8
-    return 0.3 + inside / 2 if inside >= enough or scoped or headed else 0.0
+    inside = _inside(one.content, other.content, weight)
+    chosen = new.chooses and not other.negative and bool(phrases.CHOICE.search(old))
+    topical = chosen and bool(one.topic) and containment(one.topic, other.content, weight) >= 0.9
+    return 0.3 + inside / 2 if inside >= 0.6 or topical else 0.0
+
+
+def _inside(one: Words, other: Words, weight: Weight) -> float:
+    """How much of the smaller lies in the other."""
+    return max(containment(one, other, weight), containment(other, one, weight))

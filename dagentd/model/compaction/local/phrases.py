@@ -45,7 +45,7 @@ CHOICE = _any(
     r"\b(?:we|i|team|you)(?:['’](?:ll|re|ve|d)| will| are| have| should| shall| want to| would)?(?: all| both| now| just)? (?:use|using|go|going|went|stick|sticking"
     r"|keep|keeping|choose|chose|chosen|decide|decided|agree|agreed|settle|settled|prefer|adopt|adopted|pick|picked|opt|opted|target|standardi[sz]e"
     r"|switch|switching|switched|store|pin|support|deploy|ship|host|drop|dropping|dropped|stay|staying|skip|move|moving|name|call|default)\b",
-    r"\b(?:decision|plan|choice|consensus|verdict) (?:is|was)\b|\b(?:it is|it['’]s) (?:decided|settled|agreed)\b|\bit is[.!]?$|\bit['’]ll be\b|\bwill be\b|\bshould be\b",
+    r"\b(?:decision|plan|choice|consensus|verdict) (?:is|was)\b|\b(?:it is|it['’]s) (?:decided|settled|agreed)\b|\bit is(?:[.!,]|$| for| then)|\b(?:will|is going to|are going to|gonna|shall) (?:be|use|run|stay|have|get|live|go|keep|become|happen|sit|work)\b|\bshould be\b|['’]s settled\b",
     r"\b(?:going|sticking|settled|settling) (?:with|on)\b|\bi(?:['’]d| would)? (?:want|prefer|like)\b|\bagreed\b|\bdecided\b|\binstead\b|\bgo(?:es)? (?:in|into|to|through|under)\b",
     r"\b(?:wir (?:nehmen|verwenden|nutzen|bleiben)|nimm|verwende|nutze|benutze|entschieden|stattdessen)\b",
     r"\b(?:usa(?:r|mos|remos)?|vamos a usar|usemos|decidimos|hemos decidido|quedamos)\b",
@@ -73,19 +73,28 @@ TURN = _any(
 )
 SHIFT = _any(
     r"\b(?:now|from now on|going forward|henceforth|as of (?:now|today|this)|from here on|starting (?:now|today)|update[d]?|make (?:it|that)|bump(?:ed)?|rais(?:e|ed|ing)|lower(?:ed|ing)?|increas(?:e|ed|ing)"
-    r"|decreas(?:e|ed|ing)|reduc(?:e|ed|ing)|chang(?:e|ed|ing)|new|jetzt|ab sofort|ahora|désormais|maintenant)\b|现在|从现在|今後|これから",
+    r"|decreas(?:e|ed|ing)|reduc(?:e|ed|ing)|changed?(?: it| that)? to|as of today|from today|jetzt|ab sofort|ahora|désormais|maintenant)\b|现在|从现在|今後|これから",
 )
 ALSO = _any(r"\b(?:also|too|as well|additionally|in addition|on top of that|besides|both|auch|también|aussi|également)\b|也|还|さらに")
 _THING = r"((?:[^\s,;:.()!?—–]|[.:,/](?=\S))+(?:\s+(?!(?:with|for|to|and|but|because|since|in|on|as|so|any ?more|any longer|after|over|then|we|let|use|anymore|now|is|are|it|at|by|mit|für|con|para|pour|avec)\b)(?:[^\s,;:.()!?—–]|[.:,/](?=\S))+){0,5})"
 REJECTED = _any(
     r"\b(?:instead of|rather than|in place of|as opposed to|away from|move off|off of|stop using|no longer (?:use|using|need|want|do|doing|be|go with|going with)|not (?:use|using|going with|doing)|don['’]?t use|won['’]?t (?:use|be using)"
-    r"|decided against|against|no more|get rid of|(?:forget|scrap|drop(?:ping|ped)?|ditch(?:ing|ed)?|abandon(?:ing|ed)?|cancel|replac(?:e|ing|es)|supersedes?|swap(?:ping)?|overrid(?:e|es|ing)|revers(?:e|es|ing)|undo|never ?mind|ignore)(?: about| out)?(?: what (?:i|we) (?:said|decided|agreed)(?: earlier| before)?(?: about| on)?)?"
+    r"|decided against|against|no more(?! than)|get rid of|(?:forget|scrap|drop(?:ping|ped)?|ditch(?:ing|ed)?|abandon(?:ing|ed)?|cancel|replac(?:e|ing|es)|supersedes?|swap(?:ping)?|overrid(?:e|es|ing)|revers(?:e|es|ing)|undo|never ?mind|ignore)(?: about| out)?(?: what (?:i|we) (?:said|decided|agreed)(?: earlier| before)?(?: about| on)?)?"
     r"|anstatt|statt|en lugar de|en vez de|au lieu d(?:e|u|es)|plutôt que)\s+(?:the |our |my |a |an |any |using |use of |idea of |decision (?:to use |on |about |to )?|plan (?:to use |to )?|earlier |previous |old |der |die |das |el |la |le |les )*" + _THING,
     r"\b(?:switch(?:ing|ed)?|mov(?:e|ing|ed)|chang(?:e|ed|ing)|migrat(?:e|ing|ed)|go(?:ing)?|rais(?:e|ed)|lower(?:ed)?|increased?|reduced?|bump(?:ed)?)\b.{0,40}?\bfrom (?:the |our )*" + _THING + r"\s+(?:to|over to|back to)\b",
     r"(?:,| -| —|;|\() ?(?:and )?not (?:the |a |an |in |with |on |to |by |for )*" + _THING,
     r"\b(?:chose|choose|chosen|pick(?:ed)?|prefer|opted for|going with|go with|use) .{1,40}? (?:over|not) (?:the |a )*" + _THING,
     _THING + r" (?:is|are) (?:out|gone|off the table|obsolete|dead|no longer\b.*|cancelled|dropped|scrapped)\b",
     r"([A-Za-z0-9_.+/-]{2,40})(?:ではなく|の代わりに|をやめ)|(?:而不是|代替|不再使用|不用)\s*([^\s，。；、]{1,20})",
+)
+POLITE = re.compile(r"^\W*(?:(?:ok|so|also|and|please|then|now)[,:]?\s+)*(?:can|could|would|will)(?:n['’]t)? (?:you|we) (?:please |also |maybe |perhaps |now |just )*", re.IGNORECASE)
+TALK = re.compile(
+    r"^\W*(?:thanks?|thank you|thx|great|nice|cool|good|looks|sounds|i see|hmm+|interesting|ok(?:ay)?|yes|yep|yeah|no problem|sorry|let me|i['’]?m (?:looking|back|here|not|at|on|happy|curious|reading|testing)|wow|awesome"
+    r"|perfect|excellent|well done|that(?:['’]s| is| was)? (?:works|looks|explains|great|fine|good|nice|ok|right|true|weird|odd|strange)|got it|makes sense|hello|hi|hey|good morning|i['’]ll (?:be|take|check|look|test|try|read|let)|one (?:sec|moment)|haha|lol|sure|right|fine|exactly|ah|oh)\b",
+    re.IGNORECASE,
+)
+PROBLEM = _any(
+    r"\b(?:broken|does(?:n['’]t| not) (?:work|compile|build|load|start|show)|do(?:n['’]t| not) work|does nothing|crash(?:es|ed|ing)?|bug|buggy|is missing|are missing|too slow|hangs|freezes|leaks?|flaky|regression|wrong result|not working|stopped working|kaputt|funktioniert nicht|no funciona|ne (?:marche|fonctionne) pas)\b|坏了|不工作|動かない|壊れ",
 )
 HEDGED = _any(
     r"\b(?:maybe|perhaps|might|wonder(?:ing)?|not sure|unsure|what if|possibly|thinking (?:about|of)|consider(?:ing)?|could|one option|option [a-d1-9]\b"
@@ -95,13 +104,13 @@ HEDGED = _any(
     r"\b(?:docs?|documentation|readme|article|blog(?: post)?|tutorial|stack ?overflow|comment|log|logs|output|page|changelog|commit message) (?:says?|said|claims?|states?|mentions?|suggests?|recommends?|reads?)\b",
 )
 MOMENTARY = _any(  # asked of the next minute, and over with it
-    r"^\W*(?:please |now |then |ok |and |let['’]?s |can you |could you )*(?:continue|go (?:on|ahead)|proceed|carry on|keep going|run|re-?run|show|explain|tell|describe|read|open|look|check|see|try|"
-    r"list|print|search|find|grep|start|stop here|wait|think|summari[sz]e|commit|push|pull|review|walk|give|paste|thanks?|thank you|yes|no|ok|sure|great|do it|do that|next)\b",
+    r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on|keep going|run|re-?run|show|explain|tell|describe|read|open|look|check|see|try|have a look|take a look"
+    r"|list|print|search|find|grep|start|stop here|wait|think|summari[sz]e|commit|push|pull|review|walk|give|paste|do it|do that)\b",
 )
 DELIVER = (
-    "add|implement|write|create|build|fix|refactor|rename|remove|delete|migrate|update|document|support|make|move|extract|replace|convert|handle|investigate|set up|setup|port|split|clean up|cleanup|"
-    "deprecate|upgrade|benchmark|optimi[sz]e|improve|introduce|generate|design|draft|prepare|publish|release|configure|integrate|wire|hook up|expose|validate|cover|test|measure|profile|translate|"
-    "redesign|rewrite|simplify|merge|backfill|instrument|redo|finish|complete|provide|extend|sort out|look into|figure out|get|address|resolve|schedule|send|ask|bring|double-check|audit|polish|tidy|track down|hook|rotate|archive|import|export|monitor|seed|dockeri[sz]e|automate|revisit|enable|disable|install"
+    r"add|implement|write|create|build|fix|refactor|rename|remove|delete|migrate|update|document|support|make(?! it\b| that\b)|move|extract|replace|convert|handle|investigate|set up|setup|port|split|clean up|cleanup|"
+    r"deprecate|upgrade|benchmark|optimi[sz]e|improve|introduce|generate|design|draft|prepare|publish|release|configure|integrate|wire|hook up|expose|validate|cover|test|measure|profile|translate|"
+    r"redesign|rewrite|simplify|merge|backfill|instrument|redo|finish|complete|provide|extend|sort out|look into|figure out|get|address|resolve|schedule|send|ask|bring|double-check|audit|polish|tidy|track down|hook|rotate|archive|import|export|monitor|seed|dockeri[sz]e|automate|revisit|enable|disable|install"
 )
 REQUEST = _any(
     rf"^\W*(?:(?:please|also|and|now|then|next|first|finally|ok(?:ay)?|so|after that|once .{{3,60}}?,|before .{{3,60}}?,|when .{{3,60}}?,|one more thing|another thing|oh|btw|by the way|btw)[,:]?\s+)*(?:(?:can|could|would|will) you(?: please| also)?\s+|i(?:['’]d| would) (?:like|love|want) (?:you )?to\s+|i (?:want|need) you to\s+|please\s+)?(?:{DELIVER})\b",

@@ -51,11 +51,9 @@ def ends_of(words: str) -> str:
     return words if len(words) <= _WHOLE else f"{words[:half]}\n\n{words[-half:]}"
 
 
-def statement(sentence: str) -> str:
-    """As it is kept: without a greeting before it, cut at a word when it is long."""
+def ungreeted(sentence: str) -> str:
     bare = _GREETING.sub("", sentence)
-    bare = bare if len(bare) >= 12 else sentence
-    return shortened(bare[:1].upper() + bare[1:] if bare is not sentence else bare)
+    return sentence if len(bare) < 12 or bare == sentence else bare[:1].upper() + bare[1:]
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:

@@ -20,7 +20,7 @@ from dagentd.model.compaction.turns import Turn
 
 # Tokens up to which a statement of that strength is still an item: a checkpoint has some 5 000, and when it is full
 # the oldest leave, so what may be talk must not take the room of what is not.
-_ROOM = {STRONG: 1 << 60, MEDIUM: 3_800, WEAK: 2_400}
+_ROOM = {STRONG: 1 << 60, MEDIUM: 3_800, WEAK: 1_800}
 
 
 class Reading:
@@ -75,7 +75,8 @@ class Reading:
 
     def _stated(self, found: Statement, at: int, turn: Turn) -> None:
         if found.kind == "request" and not (found.rejected and self._matters.reverses(found)):
-            self._asked.append(self._wishes.take(found, turn.id))
+            if self._used < _ROOM[found.strength]:
+                self._asked.append(self._wishes.take(found, turn.id))
             return
         name: ListName = "decisions" if found.by_user or found.kind == "decision" else "completed"
         wanted = self._used < _ROOM[found.strength]
@@ -98,7 +99,7 @@ class Reading:
         self._claimed(wishes.claims(said), turn)
         for one in said:
             if phrases.PROPOSAL.search(one.text):
-                self._proposal = prose.statement(one.text), turn.id
+                self._proposal = prose.shortened(prose.ungreeted(one.text)), turn.id
             elif ERROR.search(one.text) and one.text in errors(one.text):
                 self._failures.told(one.text, turn.id)
 
@@ -111,4 +112,4 @@ class Reading:
         if len(asked) == 1 and len(claims[0]) < 40:
             self._wishes.close(asked[0], True, turn.id)
         elif len(claims[0]) > 25 and self._used < _ROOM[WEAK]:
-            self._draft.add("completed", prose.statement(claims[0]), turn.id)
+            self._draft.add("completed", prose.shortened(claims[0]), turn.id)

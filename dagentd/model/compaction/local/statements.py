@@ -12,10 +12,11 @@ from dagentd.model.compaction.local.subjects import words
 
 Kind = Literal["decision", "request", "fact"]
 STRONG, MEDIUM, WEAK = 3, 2, 1
+Rated = tuple[Kind, int]
 
 # What a reader would miss if it were gone: a number, a path, an address, a name in code.
 _PRECISE = re.compile(r"\d|`[^`]+`|(?<![\w<])(?:[\w.@~-]*/)+[\w.-]+|\b\w+\.(?:[a-z]{1,4}\d?|[a-z]{1,3}json|toml|yaml|lock)\b|\b[a-z]+_[a-z_]+\b|\b[A-Z]{2,}[A-Z0-9_-]+\b")
-_ASCII = re.compile(r"[ -~\s’‘“”–—…]")
+_NAMED = re.compile(r"(?<=[\w,:;] )[A-Z][\w.+#-]+|\b[A-Za-z]+[a-z][A-Z]\w*|\b[A-Z]{2,}\b")
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def _coloured(found: Statement, marker: int, rejected: tuple[str, ...], points: 
 
 
 def _judged(sentence: prose.Sentence, by_user: bool) -> Statement | None:
-    text = sentence.text
+    text = prose.ungreeted(sentence.text)
     if len(text) < 4 or phrases.STEERING.search(text):
         return None
     rated = _of_user(text, sentence.lead) if by_user else _of_assistant(text, sentence.lead)
@@ -79,46 +80,55 @@ def _judged(sentence: prose.Sentence, by_user: bool) -> Statement | None:
     kind, strength = rated
     marker = _marker(text) if kind != "request" else 0
     return Statement(
-        kind, prose.statement(text), strength, by_user, marker, _rejected(text),
+        kind, prose.shortened(text), strength, by_user, marker, _rejected(text),
         bool(phrases.ALSO.search(text)) and marker < 2, _points(text), bool(phrases.CHOICE.search(text)),
     )
 
 
-def _of_user(text: str, lead: str) -> tuple[Kind, int] | None:
+def _of_user(text: str, lead: str) -> Rated | None:
     if phrases.LABEL.search(text) or (lead and phrases.LABEL.search(lead)):
         return ("decision", STRONG) if not text.endswith((":", "：")) else None
     if text.endswith(("?", "？")):
-        return ("request", STRONG) if phrases.REQUEST.search(text) and not _asks(text) else None
-    if phrases.DEFERRED.search(text):
-        return "request", STRONG
-    if phrases.HEDGED.search(text) and not phrases.FIRM.search(text):
-        return ("request", MEDIUM) if phrases.REQUEST.search(text) and "would be" in text else None
-    return _stated_by_user(text)
-
-
-def _stated_by_user(text: str) -> tuple[Kind, int] | None:
-    wanted = bool(phrases.REQUEST.search(text))
-    turned = bool(phrases.TURN.search(text))
+        return _asked(text)
     if phrases.FIRM.search(text):
         return "decision", STRONG
-    if wanted and not (turned and phrases.CHOICE.search(text)):
+    if phrases.DEFERRED.search(text):
         return "request", STRONG
-    if phrases.MOMENTARY.search(text) and not turned:
+    if phrases.HEDGED.search(text):
+        return ("request", MEDIUM) if phrases.REQUEST.search(text) and "would be" in text else None
+    return _stated_by_user(text, bool(phrases.TURN.search(text))) or _told(text)
+
+
+def _asked(text: str) -> Rated | None:
+    """Some questions are polite orders; the rest is over with the answer."""
+    if not phrases.POLITE.match(text) or phrases.HEDGED.search(phrases.POLITE.sub("", text)):
         return None
-    if phrases.CONSTRAINT.search(text) or phrases.CHOICE.search(text):
-        return "decision", STRONG if len(text) > 14 else MEDIUM
-    return _fact_of_user(text, turned)
+    order = phrases.POLITE.sub("", text)
+    return _stated_by_user(order, bool(phrases.TURN.search(order)))
 
 
-def _fact_of_user(text: str, turned: bool) -> tuple[Kind, int] | None:
-    precise = bool(_PRECISE.search(text))
-    if precise and (phrases.VALUE_VERB.search(text) or turned):
-        return "fact", MEDIUM
-    foreign = len(_ASCII.sub("", text[:200])) > len(text[:200]) // 4
-    return ("fact", WEAK) if (precise and len(text) < 200) or (foreign and len(text) < 80) else None
+def _stated_by_user(text: str, turned: bool) -> Rated | None:
+    """What he says plainly. To take something back and name what holds instead is a decision, also as an order."""
+    if phrases.REQUEST.search(text) and not (turned and phrases.CHOICE.search(text)):
+        return "request", STRONG
+    if turned or phrases.CHOICE.search(text):
+        return "decision", STRONG
+    if phrases.MOMENTARY.search(text):
+        return None
+    if phrases.PROBLEM.search(text):
+        return "request", MEDIUM
+    return ("decision", STRONG) if phrases.CONSTRAINT.search(text) else None
 
 
-def _of_assistant(text: str, lead: str) -> tuple[Kind, int] | None:
+def _told(text: str) -> Rated | None:
+    """Whatever else he says: what has something definite in it is worth keeping, other talk only while there is room."""
+    if _PRECISE.search(text) or (_NAMED.search(text) and not phrases.MOMENTARY.search(text)):
+        return "fact", WEAK if phrases.TALK.match(text) else MEDIUM
+    idle = phrases.TALK.match(text) or phrases.MOMENTARY.search(text) or text.endswith((":", "："))
+    return ("fact", WEAK) if not idle and (text.count(" ") >= 4 or not text.isascii() and len(text) >= 6) else None
+
+
+def _of_assistant(text: str, lead: str) -> Rated | None:
     if text.endswith(("?", "？", ":", "：")) or phrases.HEDGED.search(text) or phrases.PROPOSAL.search(text):
         return None
     if phrases.LABEL.search(text) or (lead and phrases.LABEL.search(lead)):
@@ -129,11 +139,6 @@ def _of_assistant(text: str, lead: str) -> tuple[Kind, int] | None:
     if phrases.FIRM.search(text) and precise:
         return "decision", WEAK
     return ("fact", WEAK) if precise and phrases.VALUE_VERB.search(text) else None
-
-
-def _asks(text: str) -> bool:
-    """To be told something: over with the answer."""
-    return bool(re.match(r"\W*(?:what|why|how|where|when|who|which|is|are|does|do|did|should|shall|have|has)\b", text, re.IGNORECASE))
 
 
 def _marker(text: str) -> int:

@@ -15,9 +15,12 @@ _TOKEN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}](?:[^\s{_CJK}\"'`(){{}}\[\]<>,;!?*=
 _NUMBER = re.compile(r"[~#$€£]?v?\d[\d.,:_]*(?:%|[a-zµ]{1,4}(?:/[a-z]{1,4})?)?$", re.IGNORECASE)
 _UNIT = re.compile(r"[^\d.,:_~#$€£v]+$")
 _SCOPE = re.compile(r"\b(?:for|as|in|on|inside|within|during|when|für|para|pour|dans)\s+(.+)$", re.IGNORECASE)
-_FIRST_SCOPE = re.compile(r"^(?:for|in|on|as for|regarding|für|para|pour)\s+(.{2,60}?)(?:,|:|\s(?:we|let['’]s|use|I|it)\b)", re.IGNORECASE)
+_FIRST_SCOPE = re.compile(
+    r"(?:^(?:for|in|on|as for|für|para|pour)|\b(?:about|regarding|concerning))\s+(.{2,60}?)(?:[,:;.]|$|\s(?:we|let['’]s|use|I|it)\b)", re.IGNORECASE
+)
 _COPULA = re.compile(
-    r"\s(?:is|are|was|be|becomes?|stays?|equals|to|at|ist|sind|es|est|sont|son)\s(?:(?:now|still|set|fixed|limited|capped)\s)?|\s?(?:=|:|：|是|为)\s?"
+    r"\s(?:(?:will|should|must|shall|has to|have to|needs to|is going to|are going to|is to)\s)?(?:is|are|was|be|becomes?|stays?|equals|to|at|uses?|runs? on|goes|gets"
+    r"|lives in|ist|sind|es|est|sont|son)\s(?:(?:now|still|set|fixed|limited|capped|going to use)\s)?|\s?(?:=|:|：|是|为)\s?"
 )
 _NEGATIVE = re.compile(
     r"\b(?:not|never|no|none|without|avoid|don['’]?t|doesn['’]?t|won['’]?t|mustn['’]?t|shouldn['’]?t|cannot|can['’]?t|stop|forbidden"
@@ -36,7 +39,7 @@ STOP = frozenset(
     the their them then there these they thing things this those thought through to too under until up us use used uses using
     very via wait want was we we'll we're we've were what when where which while who whole why will with without won't would yes
     yet you you're your constraint requirement rule note important plans reverting revert back drop settle settled chose choose
-    chosen pick agreed agree least max maximum min minimum allowed
+    chosen pick agreed agree least max maximum min minimum allowed today tomorrow yesterday earlier later already currently better fit talking take team
     der die das den dem ein eine einen und oder wir nicht ist sind mit für auf im zu von es soll sollen muss müssen bitte statt
     nutzen verwenden verwende nutze immer nie el la los las un una y o de del en con para no es son que se debe deben usar usa
     siempre nunca le les et ou du des dans avec pour ne pas est sont il faut utiliser utilise toujours jamais nous on""".split()
@@ -53,6 +56,11 @@ class Subject:
     scope: Words
     head: Words
     negative: bool
+
+
+    @property
+    def topic(self) -> Words:
+        return self.scope or self.head
 
 
 @lru_cache(maxsize=4096)
