@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,12 @@ from dagentd.model import conversation
 from dagentd.model.rendering import json_text
 
 _PATHS = ("file_path", "filePath", "path", "file", "filename", "notebook_path", "paths", "files")
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)  # as apply_patch has them
+_ERROR = re.compile(
+    r"\s*(?:\W{0,3}(?:error|fatal|traceback|failed|failure|exception|panic|npm err!|command failed|build failed|tests? failed)"
+    r"|exit(?:ed with)?(?: code| status)?:? [1-9]|\w+(?:Error|Exception): )",
+    re.IGNORECASE,
+)
 _PASSED = ("passed", "pass", "success", "succeeded", "ok", "completed", "green", "true")
 _FAILED = ("failed", "fail", "error", "failure", "errored", "red", "false")
 
@@ -44,7 +51,8 @@ def blocks(content: Any) -> Iterator[ToolUse]:
             given = block.get("input")
             yield ToolUse(str(block.get("id", "")), str(block.get("name", "")), given, "", None, _paths(given))
         elif block.get("type") == "tool_result":
-            words, failed = conversation.text(block.get("content")), block.get("is_error") is True
+            words, told = conversation.text(block.get("content")), block.get("is_error")
+            failed = told if isinstance(told, bool) else begins_with_error(words)
             yield ToolUse(str(block.get("tool_use_id", "")), "", None, words, failed, ())
 
 
@@ -55,7 +63,7 @@ def told_uses(use: Any) -> Iterator[ToolUse]:
             yield from told_uses(each)
     elif isinstance(use, dict) and isinstance(use.get("name"), str):
         result = use.get("result")
-        words = conversation.text(result) if isinstance(result, str | list) else json_text(result)
+        words = _words(result)
         failed = None if result is None else _failed(use, result)
         given = use.get("input")
         yield ToolUse("", use["name"], given, "" if result is None else words, failed, _paths(given))
@@ -72,14 +80,30 @@ def _failed(use: Mapping[str, Any], result: Any) -> bool:
                 return bool(holder.get("exitCode", holder.get("exit_code")))
             if holder.get("error"):
                 return True
-    begin = result.lstrip()[:40].lower() if isinstance(result, str) else ""
-    return begin.startswith(("error", "fatal", "traceback", "failed", "exception", "exit code 1"))
+    return begins_with_error(_words(result))
+
+
+def begins_with_error(words: str) -> bool:
+    """For results that have no flag."""
+    return bool(_ERROR.match(words[:200]))
+
+
+def _words(result: Any) -> str:
+    """What a tool gave back; of an object the part that says what went wrong, else what was printed."""
+    if isinstance(result, dict):
+        told = (conversation.text(result.get(key)) for key in ("error", "stderr", "message", "output", "stdout", "content"))
+        return next((words for words in told if words.strip()), json_text(result))
+    return conversation.text(result) if isinstance(result, str | list) else json_text(result)
 
 
 def _paths(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str):
+        given = {"patch": given}
     if not isinstance(given, dict):
         return ()
     found = [one for key in _PATHS for one in _texts(given.get(key))]
+    found += [one for edit in _listed(given.get("edits")) if isinstance(edit, dict) for one in _texts(edit.get("file_path"))]
+    found += [one.strip() for key in ("input", "patch") for text in _texts(given.get(key)) for one in _PATCHED.findall(text)]
     return tuple(dict.fromkeys(one for one in found if len(one) < 500 and "\n" not in one))
 
 
