@@ -30,12 +30,18 @@ class Line:
 
 
 def read_prompt(request: Any) -> tuple[list[Item], list[Line]]:
-    """The one place that knows the form of the prompt: a JSON object in the last message of the user."""
-    content = request["messages"][-1]["content"]
-    text = content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
-    told = json.loads(text[text.index("{") : text.rindex("}") + 1])
-    items = [Item(one["id"], one["list"], one["text"], resolved=one.get("resolved") is True) for one in told["items"]]
-    return items, [Line(one["id"], one["role"], one["text"]) for one in told["messages"]]
+    """The one place that knows the form of the prompt: one JSON object a line, in two sections."""
+    text = request["messages"][0]["content"]
+    items = [Item(one["id"], one["list"], one["text"], resolved=one.get("resolved") is True)
+             for one in _lines(text, "items")]  # fmt: skip
+    return items, [Line(one["id"], one["role"], one["text"]) for one in _lines(text, "messages")]
+
+
+def _lines(text: str, tag: str) -> Iterator[dict[str, Any]]:
+    begin = text.find(f"<session-{tag}>")
+    if begin >= 0:
+        for line in text[begin : text.index(f"</session-{tag}>")].splitlines()[1:]:
+            yield json.loads(line)
 
 
 @dataclass

@@ -63,8 +63,8 @@ def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight)
     return (headed or new.marker > 0) and _inside(one.content, other.content, weight) >= 0.9
 
 
-_TIMES = frozenset("ms s sec second m min minut h hour d day week month".split())
-_SIZES = frozenset("b byt kb mb gb tb kib mib gib".split())
+_TIMES = frozenset(["ms", "s", "sec", "second", "m", "min", "minut", "h", "hour", "d", "day", "week", "month"])
+_SIZES = frozenset(["b", "byt", "kb", "mb", "gb", "tb", "kib", "mib", "gib"])
 
 
 def _same_kind(units: Words, others: Words) -> bool:

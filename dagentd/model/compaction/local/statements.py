@@ -125,7 +125,7 @@ def _told(text: str) -> Rated | None:
     if _PRECISE.search(text) or (_NAMED.search(text) and not phrases.MOMENTARY.search(text)):
         return "fact", WEAK if phrases.TALK.match(text) else MEDIUM
     idle = phrases.TALK.match(text) or phrases.MOMENTARY.search(text) or text.endswith((":", "："))
-    return ("fact", WEAK) if not idle and (text.count(" ") >= 4 or not text.isascii() and len(text) >= 6) else None
+    return ("fact", WEAK) if not idle and (text.count(" ") >= 4 or (not text.isascii() and len(text) >= 6)) else None
 
 
 def _of_assistant(text: str, lead: str) -> Rated | None:
