@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ _JSON = {"content-type": "application/json"}
 class Seen:
     """One request as it came; names of headers in lower case."""
 
+    method: str
     path: str
     headers: Mapping[str, str]
     body: Any
@@ -154,6 +156,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     api: MessagesApi
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that was killed while it waited is nothing to tell of."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -163,11 +170,8 @@ class _Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("content-length", "0")))
         headers = {name.lower(): value for name, value in self.headers.items()}
         # The claude command line asks for /v1/messages?beta=true.
-        reply = self.server.api.answer(Seen(self.path.partition("?")[0], headers, json.loads(raw or b"null")))
-        try:
-            self._send(reply)
-        except (BrokenPipeError, ConnectionResetError):  # the client was killed while it waited
-            self.close_connection = True
+        path = self.path.partition("?")[0]
+        self._send(self.server.api.answer(Seen(self.command, path, headers, json.loads(raw or b"null"))))
 
     def do_GET(self) -> None:
         self.do_POST()
@@ -184,7 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
             for name, value in {**reply.headers, "content-length": str(len(reply.body))}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(reply.body[: reply.sent])
+            self.wfile.write(b"" if self.command == "HEAD" else reply.body[: reply.sent])
             self.wfile.flush()
         if not reply.status or reply.sent is not None:
             self.close_connection = True

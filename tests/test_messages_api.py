@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests import messages_api
-from tests.messages_api import COUNT, MessagesApi, Reply, message, said, slow
+from tests.messages_api import COUNT, MESSAGES, MessagesApi, Reply, message, said, slow
 
 SCHEMA = {
     "type": "object",
@@ -27,7 +27,13 @@ _CALL = """
 import json, sys
 import anthropic
 given = json.load(sys.stdin)
-client = anthropic.Anthropic(api_key=given["key"], base_url=given["url"], max_retries=0, timeout=given["timeout"])
+client = anthropic.Anthropic(
+    api_key=given["key"],
+    base_url=given["url"],
+    max_retries=0,
+    timeout=given["timeout"],
+    http_client=anthropic.DefaultHttpxClient(follow_redirects=False) if given["stay"] else None,
+)
 told = []
 for request in given["requests"]:
     count = request.pop("count", False)
@@ -56,9 +62,15 @@ def api() -> Iterator[MessagesApi]:
 
 
 def call(
-    api: MessagesApi, *requests: dict[str, Any], timeout: float = 30, key: str | None = "sk-ours", **environment: str
+    api: MessagesApi,
+    *requests: dict[str, Any],
+    timeout: float = 30,
+    key: str | None = "sk-ours",
+    stay: bool = False,
+    **environment: str,
 ) -> list[Any]:
-    given = json.dumps({"url": api.url, "key": key, "timeout": timeout, "requests": requests or (_ASK,)})
+    asked = requests or (_ASK,)
+    given = json.dumps({"url": api.url, "key": key, "timeout": timeout, "stay": stay, "requests": asked})
     scene = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     done = subprocess.run(
         [sys.executable, "-c", _CALL], input=given, capture_output=True, text=True, check=True, env=scene | environment
@@ -214,6 +226,19 @@ def _log_in(config: Path, token: str) -> None:
     secret = config / "credentials" / "default.json"
     secret.write_text(json.dumps({"access_token": token, "expires_at": 4102444800}))
     secret.chmod(0o600)
+
+
+def test_a_redirection_takes_the_text_to_another_host_unless_it_is_forbidden(api: MessagesApi) -> None:
+    with MessagesApi() as elsewhere:
+        api.always(Reply(307, headers={"location": f"{elsewhere.url}{MESSAGES}"}))
+
+        (followed,) = call(api)
+        assert followed["type"] == "Message" and elsewhere.calls()[0].body == _ASK
+        assert "authorization" not in elsewhere.calls()[0].headers  # the key, at least, stays
+
+        (stayed,) = call(api, stay=True)
+        assert (stayed["raised"], stayed["status"]) == ("APIStatusError", 307)
+        assert len(elsewhere.calls()) == 1
 
 
 def test_headers_named_in_the_environment_are_sent_all_the_same(api: MessagesApi) -> None:

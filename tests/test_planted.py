@@ -195,6 +195,7 @@ OPEN = Fact("6", "request", "pending", "", (("--dry-run",), ("importer",)), said
         (DECISION, "The orders database", False),
         (DECISION, "Should we use PostgreSQL for the orders database?", False),
         (DECISION, "Use PostgreSQL for the orders database. Does that work for you?", True),
+        (DECISION, "use PostgreSQL for the orders database Does that work for you?", True),
         (NUMBER, "Connection pool: 40 connections", True),
         (NUMBER, "Connection pool of 40.", True),
         (NUMBER, "Connection pool: 400 connections", False),

@@ -11,6 +11,8 @@ from dagentd.model.compaction.items import Item
 from tests.planted.facts import KINDS, Distractor, Fact, Kind, Needs
 
 _SPELT = (("n't", " not"), ("dont ", "do not "), ("cannot", "can not"), ("wont ", "will not "), ('\\"', '"'))
+# "use it for the cart Does that work?" is what becomes of two lines, and no question.
+_ASKING = re.compile(r"(should|shall|could|can|would|will|do|does|is|are|what|why|how|which|who|any)\b", re.IGNORECASE)
 _MARKS = re.compile(r"[`*\"“”‘’]")
 
 
@@ -88,7 +90,7 @@ def _only_asks(item: Item, fact: Fact) -> bool:
     if "?" in fact.said or fact.kind in ("request", "error", "completed"):
         return False
     sentences = [one for one in re.split(r"(?<=[.!?])\s+", item.text) if mentions(one, fact.needs[:1])]
-    return bool(sentences) and all(one.endswith("?") for one in sentences)
+    return bool(sentences) and all(one.endswith("?") and _ASKING.match(one) for one in sentences)
 
 
 @lru_cache(maxsize=4096)
