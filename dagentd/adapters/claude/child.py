@@ -37,17 +37,18 @@ def _told(given: dict[str, Any]) -> dict[str, Any]:
         return {"error": _status(error)}
     except anthropic.APITimeoutError:
         return {"error": {"kind": "slow", "message": "the API did not answer in time"}}
-    except anthropic.APIConnectionError as error:
-        cause = error.__cause__ or error
-        return {"error": {"kind": "server", "message": f"the API cannot be reached: {cause}"[:300]}}
+    except anthropic.APIConnectionError as error:  # its cause may quote the key
+        cause = type(error.__cause__ or error).__name__
+        return {"error": {"kind": "server", "message": f"the API cannot be reached, or hung up ({cause})"}}
     except Exception as error:  # what the SDK makes of an answer that is none
-        return {"error": {"kind": "garbled", "message": f"{type(error).__name__}: {error}"[:300]}}
+        return {"error": {"kind": "garbled", "message": f"the API answered no message ({type(error).__name__})"}}
 
 
 def _call(given: dict[str, Any]) -> Any:
+    """Redirects are not followed: one would send the prompt to whom it names."""
     client = anthropic.Anthropic(
         api_key=given["key"], base_url=given["base_url"] or "https://api.anthropic.com", max_retries=0,
-        timeout=given["seconds"],
+        timeout=given["seconds"], http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
     )  # fmt: skip
     roles = ("user", "assistant")
     form = {"format": {"type": "json_schema", "schema": anthropic.transform_schema(given["schema"])}}

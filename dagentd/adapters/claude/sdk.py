@@ -16,7 +16,7 @@ _CHILD = Path(__file__).with_name("child.py")
 
 
 def ask(question: Question, key: str, base_url: str) -> Answer:
-    given = {**asdict(question), "key": key, "base_url": base_url}
+    given = {**asdict(question), "key": key, "base_url": base_url.rstrip("/").removesuffix("/v1")}  # which the SDK adds
     ended = run([sys.executable, "-I", str(_CHILD)], json.dumps(given).encode(), question.seconds)
     try:
         told = json.loads(ended.output)

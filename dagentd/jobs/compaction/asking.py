@@ -56,7 +56,7 @@ def _operations(
     answer = calls.ask((asked,))
     operations, wrong = _judged(answer.text, items, named)
     if wrong:
-        again = calls.ask((asked, answer.text, prompt.ask_again(wrong)))
+        again = calls.ask((asked, redacted(answer.text), redacted(prompt.ask_again(wrong))))
         operations, wrong = _judged(again.text, items, named)
     if wrong:
         raise CallFailed("refused", f"the answer was not accepted: {wrong[0]}")

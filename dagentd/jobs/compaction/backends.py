@@ -25,7 +25,7 @@ def chosen(settings: Compaction, environment: Mapping[str, str] = os.environ) ->
     """None: `local`. `auto` calls a model only if this process was given a key; one that was exported for other tools
     counts only for who names the backend."""
     if settings.backend == "claude-cli":
-        return Backend("claude-cli", _by_command)
+        return Backend("claude-cli", _by_command(settings))
     given = settings.api_key_command or environment.get("DAGENTD_API_KEY")
     if settings.backend == "anthropic" or (settings.backend == "auto" and given):
         return Backend("anthropic", _by_sdk(settings, environment))
@@ -41,10 +41,13 @@ def _by_sdk(settings: Compaction, environment: Mapping[str, str]) -> Ask:
     return ask
 
 
-def _by_command(question: Question) -> Answer:
-    from dagentd.adapters.claude import command
+def _by_command(settings: Compaction) -> Ask:
+    def ask(question: Question) -> Answer:
+        from dagentd.adapters.claude import command
 
-    return command.ask(question)
+        return command.ask(question, settings.base_url)
+
+    return ask
 
 
 def _key(settings: Compaction, environment: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from dagentd.store.ledger import Ledger
 
 _OUT = 16_000  # tokens that an answer may have
 _UNKNOWN = ("slow", "stopped")  # failures of which nobody knows what they cost
+_OF_THE_QUESTION = ("too long", "cut", "refused")  # failures that say nothing of the next call
 _PASSED_ON = ("model", "overloaded")  # failures after which another model is tried
 
 
@@ -69,7 +70,8 @@ class Calls:
             answer = self._put(Question(model, prompt.SYSTEM, prompts, prompt.schema(), seconds))
         except CallFailed as error:
             used = {"given": wanted} if error.kind in _UNKNOWN else {"given": error.given, "answered": error.answered}
-            self._ledger.end(name, error.kind, failed=True, retry_after=error.retry_after, **used)
+            ill = error.kind not in _OF_THE_QUESTION
+            self._ledger.end(name, error.kind, failed=ill, retry_after=error.retry_after, **used)
             raise
         cost = answer.cost if answer.cost is not None else spend.cost(model, answer.given, answer.answered)
         self._ledger.end(

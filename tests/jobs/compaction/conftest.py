@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.compaction.conversing import Conversing
+from dagentd.jobs.compaction import backends
+from tests.jobs.compaction.conversing import Conversing, directly
 from tests.messages_api import MessagesApi
 from tests.store.place import Place
 
@@ -23,3 +24,9 @@ def conversing(tmp_path: Path, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("DAGENTD_API_KEY", "the-key")
     with Place(tmp_path / "place").make().session() as session:
         yield Conversing(session, api, tmp_path / "ledger.jsonl")
+
+
+@pytest.fixture
+def direct(api: MessagesApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model is asked without a process between."""
+    monkeypatch.setattr(backends, "chosen", lambda _: directly(api))

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dagentd.adapters.claude import Answer, CallFailed, Kind, Question
 from dagentd.jobs.compaction import Compactor, How
+from dagentd.jobs.compaction.backends import Backend
 from dagentd.settings import Settings
 from dagentd.store.ledger import Ledger
 from dagentd.store.session import Session
-from tests.messages_api import MessagesApi, Reply, said
+from tests.messages_api import MESSAGES, MessagesApi, Reply, Seen, said
 
 TALK = (
     ("user", "Let's use PostgreSQL 16 for storage."),
@@ -65,8 +67,31 @@ def with_budget(settings: Settings, **changes: Any) -> Settings:
     return replace(settings, budget=replace(settings.budget, **changes))
 
 
-def answering(*operations: dict[str, Any], **usage: int) -> Reply:
+def answering(*operations: dict[str, Any], **usage: Any) -> Reply:
     return said(json.dumps({"operations": operations}), **usage)
+
+
+def directly(api: MessagesApi) -> Backend:
+    """The same script, asked without a process and a connection between: for tests of what is made of the answers."""
+
+    def ask(question: Question) -> Answer:
+        roles = ("user", "assistant")
+        said = [{"role": roles[at % 2], "content": text} for at, text in enumerate(question.prompts)]
+        body = {"model": question.model, "messages": said}
+        reply = api.answer(Seen("POST", MESSAGES, {}, body))
+        if reply.status != 200:
+            raise CallFailed(_KINDS.get(reply.status, "server"), f"{reply.status}", retry_after=_seconds(reply))
+        told = json.loads(reply.body)
+        return Answer(told["content"][0]["text"], told["usage"]["input_tokens"], told["usage"]["output_tokens"])
+
+    return Backend("anthropic", ask)
+
+
+_KINDS: dict[int, Kind] = {400: "too long", 404: "model", 413: "too long", 429: "rate", 529: "overloaded"}
+
+
+def _seconds(reply: Reply) -> float | None:
+    return float(reply.headers["retry-after"]) if "retry-after" in reply.headers else None
 
 
 def add(text: str, *sources: str, to: str = "decisions") -> dict[str, Any]:
