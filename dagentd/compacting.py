@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dagentd.adapters import clock
 from dagentd.errors import CompactionFailed, Conflict, DagentdError, NotFound
-from dagentd.model.budget import WARNINGS, Full, fullness
+from dagentd.model.budget import Full
 from dagentd.model.calibration import HIGHEST
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
@@ -61,6 +61,10 @@ class Compacting:
     def problems(self) -> list[Problem]:
         return list(self._problems.values())
 
+    def status(self) -> dict[str, list[dict[str, Any]]]:
+        """What waits and what runs, as `Worker.status` has it."""
+        return self._calls.status()
+
     def close(self, timeout: float) -> bool:
         """What a model is asked just now is given up; the next start asks again."""
         from dagentd.adapters.claude import running
@@ -81,9 +85,11 @@ class Compacting:
 
     def weigh_some(self, store: Store, folders: Iterable[SessionFolder]) -> None:
         """Of these something was looked at or written anew."""
+        from dagentd.jobs.compaction.weighing import may_matter
+
         settings = self._settings_of(store.project)
         for folder in folders:
-            if _may_matter(folder, settings):
+            if may_matter(folder, settings):
                 self.weigh(store, folder)
 
     def _weigh(self, store: Store, folder: SessionFolder) -> None:
@@ -93,19 +99,11 @@ class Compacting:
             spare = int(full.to_next_level / HIGHEST)
             self._remember(folder.journal, session.most_tokens + max(1, spare))
             self._note(folder, _beyond(session, full) if full.beyond else None)
-            if full.due and self._may_compact(store, session):
+            if full.due and not store.read_only:
                 self._calls.submit(str(folder.journal), "compact", partial(self._compact, store, folder))
 
     def _fullness(self, store: Store, session: Session) -> Full:
-        from dagentd.jobs.compaction.weighing import budget_of
-
-        settings = self._settings_of(store.project)
-        parts = self._compactor.scales.weigh(session, settings)
-        return fullness(budget_of(settings), parts, undone=session.undone)
-
-    def _may_compact(self, store: Store, session: Session) -> bool:
-        enabled = self._settings_of(store.project).compaction.enabled
-        return enabled and not store.read_only and session.fields.get("status") != "archived"
+        return self._compactor.scales.fullness(session, self._settings_of(store.project))
 
     def _tell(self, session: Session, full: Full) -> None:
         """Once on the way up, for each level."""
@@ -206,7 +204,7 @@ class Compacting:
         """For a request that is to be built: by a model if that is quick, else without one."""
         from dagentd.jobs.compaction import How
 
-        if not self._fullness(store, session).due or not self._may_compact(store, session):
+        if store.read_only or not self._fullness(store, session).due:
             return
         quick = self._calls.ask(
             str(session.folder.journal), "make room", lambda: self._done(store, session, How(seconds=_SOON))
@@ -238,16 +236,3 @@ def _beyond(session: Session, full: Full) -> DagentdError:
     told = f"is over budget because of its {name.replace('_', ' ')}, {size} of {full.limit} tokens, which stays"
     hint = "Shorten CLAUDE.md, the spec or the role, or raise budget.limit."
     return DagentdError(told, path=session.folder.journal, hint=hint)
-
-
-def _may_matter(folder: SessionFolder, settings: Settings) -> bool:
-    """By the sizes of its files: most sessions need not be opened to know that they are far from their budget."""
-    documents = [folder.document(name) for name in ("chat", "checkpoint", "context", "agent-description")]
-    return sum(map(_size, documents)) * HIGHEST > min(WARNINGS) * settings.budget.limit
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

@@ -155,7 +155,7 @@ class Daemon:
         self._signals.stop()
 
     def status(self) -> dict[str, Any]:
-        jobs = self._worker.status()
+        jobs = self._jobs()
         used = usage()
         return {
             "pid": os.getpid(),
@@ -172,6 +172,11 @@ class Daemon:
             "connections": self._server.count(),
         }
 
+    def _jobs(self) -> dict[str, list[dict[str, Any]]]:
+        """Of both workers: compactions have one of their own, because they may wait for a model."""
+        both = self._worker.status(), self.compacting.status()
+        return {name: [each for jobs in both for each in jobs[name]] for name in both[0]}
+
     def _spend(self) -> dict[str, Any]:
         """Of the last day, beside what it may come to."""
         spent, caps = self.compacting.ledger.spend(), self.settings.compaction
@@ -184,7 +189,7 @@ class Daemon:
 
     def _trouble(self) -> list[str]:
         """What the user must do something about, in words."""
-        failing = [str(each["message"]) for each in self._worker.status()["failing"]]
+        failing = [str(each["message"]) for each in self._jobs()["failing"]]
         return failing + [problem.message for problem in self._all_problems() if problem.id in _GRAVE]
 
     # --- living -------------------------------------------------------------------------------------------

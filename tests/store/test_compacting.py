@@ -233,7 +233,8 @@ def test_once_more_from_history(served: Served) -> None:
 
 def test_the_sizes_of_a_chat_follow_each_change(served: Served) -> None:
     def count(text: str) -> int:
-        return len(text)
+        """Of what was said: the tags around it stay out."""
+        return len(text.splitlines()[1])
 
     served.add("a", "b")
     assert served.session.tokens(count) == 2 * len("text of a")

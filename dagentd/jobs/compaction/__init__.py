@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from dagentd.errors import DagentdError
 from dagentd.jobs.compaction.proposing import How as How
 from dagentd.jobs.compaction.proposing import Proposal as Proposal
 from dagentd.jobs.compaction.proposing import Proposer
-from dagentd.jobs.compaction.weighing import Scales
+from dagentd.jobs.compaction.weighing import Scales, may_matter
 from dagentd.model.budget import Parts
 from dagentd.model.documents import version_of
+from dagentd.model.project import SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.ledger import Ledger
 from dagentd.store.session import Session
+from dagentd.store.store import Store
 
 
 class Compactor:
@@ -60,6 +63,22 @@ class Compactor:
         done = session.undo_compaction()
         self.ledger.compacted(_about(session) | {"messages": done["messagesRestored"], "outcome": "undone"})
         return done
+
+    def compact_due(self, store: Store, settings: Settings) -> Iterator[tuple[SessionFolder, str]]:
+        """Those of a project that are over their budget, each with what came of it, in words."""
+        for folder in store.folders():
+            if not may_matter(folder, settings):
+                continue
+            with store.use(folder) as session:
+                if self.scales.fullness(session, settings).due:
+                    yield folder, self._told(session, settings)
+
+    def _told(self, session: Session, settings: Settings) -> str:
+        try:
+            done = self.compact(session, settings, How())
+        except DagentdError as error:
+            return f"not compacted: {error.message}"
+        return f"{done['messagesCompacted']} messages compacted by {done['method']}"
 
     def metrics(self, session: Session, settings: Settings) -> dict[str, Any]:
         """What compaction did for a session, and what the ledger has of it."""

@@ -116,7 +116,7 @@ class Proposer:
     def _work(self, how: How) -> _Work:
         start = self._session.before(LOCAL) if how.again else self._session.snapshot()
         turns = [turn(redacted_value(seen.raw) | {"id": seen.id}) for seen in start.messages]
-        sizes = {seen.id: self._tokens(conversation.text(seen.raw.get("content"))) for seen in start.messages}
+        sizes = {seen.id: self._tokens(conversation.piece(seen.raw)) for seen in start.messages}
         keep, pinned = self._settings.compaction.keep_recent_tokens, set(pinned_messages(self._session.fields))
         leave = turns if how.again else leaving(turns, [sizes[each.id] for each in turns], pinned, keep)
         return _Work(start, leave, sum(sizes[each.id] for each in leave))

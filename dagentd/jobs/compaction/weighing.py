@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from dagentd.adapters import tokens
 from dagentd.errors import DagentdError
 from dagentd.jobs.sizes import calibration
 from dagentd.model import sections
-from dagentd.model.budget import Budget, Parts
-from dagentd.model.calibration import Calibration
+from dagentd.model.budget import WARNINGS, Budget, Full, Parts, fullness
+from dagentd.model.calibration import HIGHEST, Calibration
 from dagentd.model.documents import AgentDescription, Checkpoint, Context
 from dagentd.model.jsontext import Undecodable
+from dagentd.model.project import SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.session import Session
 
@@ -41,6 +43,12 @@ class Scales:
             return bounds
         return self.exactly(session, settings)
 
+    def fullness(self, session: Session, settings: Settings) -> Full:
+        """What its size asks for. One that is archived, or whose project does not want it, is never due."""
+        full = fullness(budget_of(settings), self.weigh(session, settings), undone=session.undone)
+        wanted = settings.compaction.enabled and session.fields.get("status") != "archived"
+        return full if wanted else replace(full, due=False)
+
     def exactly(self, session: Session, settings: Settings) -> Parts:
         return self._parts(session, settings, tokens.count, session.tokens(tokens.count))
 
@@ -66,6 +74,19 @@ class Scales:
                 self._known.pop(next(iter(self._known)), None)
             self._known[key] = known
         return known
+
+
+def may_matter(folder: SessionFolder, settings: Settings) -> bool:
+    """By the sizes of its files: most sessions need not be opened to know that they are far from their budget."""
+    documents = [folder.document(name) for name in ("chat", "checkpoint", "context", "agent-description")]
+    return sum(map(_bytes, documents)) * HIGHEST > min(WARNINGS) * settings.budget.limit
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _calibrated(factors: Calibration, model: str, described: int, context: int, checkpoint: int, chat: int) -> Parts:
