@@ -1,4 +1,4 @@
-"""Which sessions are too full: weighed when they change, told at each level, and compacted beside all other work."""
+"""Compaction beside all other work: of sessions that are too full, and for whoever asks and waits."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ import logging
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagentd.adapters import clock
 from dagentd.errors import CompactionFailed, Conflict, DagentdError, NotFound
-from dagentd.model.budget import Full
-from dagentd.model.calibration import HIGHEST
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.ledger import Ledger
 from dagentd.store.session import Session
 from dagentd.store.store import Store
-from dagentd.upkeep import Upkeep
+from dagentd.weighing import Weighing
 from dagentd.worker import Worker
 
 if TYPE_CHECKING:
-    from dagentd.jobs.compaction import Compactor, Proposal
+    from dagentd.jobs.compaction import Compactor, How, Proposal
 
 _AT_ONCE = 2  # compactions: each may wait for a model for minutes
 _HELD = 32  # proposals that can still be applied
@@ -41,14 +39,13 @@ class Compacting:
     """The jobs load with the first of them, as in `Upkeep`."""
 
     def __init__(
-        self, upkeep: Upkeep, settings_of: Callable[[Project], Settings], ledger: Ledger,
+        self, weighing: Weighing, settings_of: Callable[[Project], Settings], ledger: Ledger,
         on_bug: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
-        self._upkeep, self._settings_of, self.ledger = upkeep, settings_of, ledger
+        self._weighing, self._settings_of, self.ledger = weighing, settings_of, ledger
+        weighing.due = self._submit
         self._calls = Worker(_AT_ONCE, clock.stamp, on_bug)
         self._lock = threading.Lock()
-        self._enough: dict[Path, int] = {}  # bytes in chat below which a session need not be weighed again
-        self._levels: dict[Path, float] = {}
         self._problems: dict[Path, Problem] = {}
         self._proposals: OrderedDict[str, tuple[Path, Proposal]] = OrderedDict()
 
@@ -56,7 +53,7 @@ class Compacting:
     def _compactor(self) -> Compactor:
         from dagentd.jobs.compaction import Compactor
 
-        return Compactor(self.ledger)
+        return Compactor(self.ledger, self._weighing.scales)
 
     def problems(self) -> list[Problem]:
         return list(self._problems.values())
@@ -72,92 +69,40 @@ class Compacting:
         running.end_all()
         return self._calls.drain(timeout)
 
-    # --- weighing -----------------------------------------------------------------------------------------
+    # --- by itself ----------------------------------------------------------------------------------------
 
-    def changed(self, store: Store, session: Session) -> None:
-        """After each commit, in the thread of whoever committed: nothing here may take long, and nothing may fail."""
-        if session.most_tokens >= self._enough.get(session.folder.journal, 0):
-            self.weigh(store, session.folder)
-
-    def weigh(self, store: Store, folder: SessionFolder) -> None:
-        with contextlib.suppress(DagentdError):  # the project is not served any more, or too much waits
-            self._upkeep.submit(store, folder.feature, f"weigh {folder.id}", partial(self._weigh, store, folder))
-
-    def weigh_some(self, store: Store, folders: Iterable[SessionFolder]) -> None:
-        """Of these something was looked at or written anew."""
-        from dagentd.jobs.compaction.weighing import may_matter
-
-        settings = self._settings_of(store.project)
-        for folder in folders:
-            if may_matter(folder, settings):
-                self.weigh(store, folder)
-
-    def _weigh(self, store: Store, folder: SessionFolder) -> None:
-        with contextlib.suppress(NotFound), store.use(folder) as session:
-            full = self._fullness(store, session)
-            self._tell(session, full)
-            spare = int(full.to_next_level / HIGHEST)
-            self._remember(folder.journal, session.most_tokens + max(1, spare))
-            self._note(folder, _beyond(session, full) if full.beyond else None)
-            if full.due and not store.read_only:
-                self._calls.submit(str(folder.journal), "compact", partial(self._compact, store, folder))
-
-    def _fullness(self, store: Store, session: Session) -> Full:
-        return self._compactor.scales.fullness(session, self._settings_of(store.project))
-
-    def _tell(self, session: Session, full: Full) -> None:
-        """Once on the way up, for each level."""
-        from dagentd.jobs.compaction import biggest
-
-        path = session.folder.journal
-        before = self._levels.get(path, 0.0)
-        self._levels[path] = full.level
-        if full.level > before:
-            share = {"level": full.level, "share": round(full.share, 3), "limit": full.limit}
-            session.announce("session:budget", **share, tokens=full.load, parts=biggest(full.parts))
-
-    def _remember(self, path: Path, enough: int) -> None:
-        with self._lock:
-            if len(self._enough) > 10_000:  # of sessions that are long gone; who is still there is weighed again
-                self._enough, self._levels = {}, {}
-            self._enough[path] = enough
-
-    def _note(self, folder: SessionFolder, error: DagentdError | None) -> None:
-        known = self._problems.get(folder.journal)
-        if error is None:
-            self._problems.pop(folder.journal, None)
-        elif known is None or known.message != error.message:
-            _log.warning("%s", error)
-            kind = "compaction" if isinstance(error, CompactionFailed) else "budget"
-            self._problems[folder.journal] = Problem.of(kind, error, clock.stamp())
-
-    # --- compacting ---------------------------------------------------------------------------------------
+    def _submit(self, store: Store, folder: SessionFolder) -> None:
+        self._calls.submit(str(folder.journal), "compact", partial(self._compact, store, folder))
 
     def _compact(self, store: Store, folder: SessionFolder) -> None:
         """What fails is tried again when enough has been added; what changed meanwhile is weighed again."""
         from dagentd.jobs.compaction import How
 
         with contextlib.suppress(NotFound), store.use(folder) as session:
-            if not self._fullness(store, session).due:
+            if not self._weighing.fullness(store, session).due:
                 return
             try:
                 self._done(store, session, How())
             except Conflict:
-                self.weigh(store, folder)
+                self._weighing.weigh(store, folder)
             except DagentdError as error:
-                limit = self._settings_of(store.project).budget.limit
-                self._remember(folder.journal, session.most_tokens + int(_AGAIN * limit))
-                failed = CompactionFailed(error.message, path=folder.journal, hint=error.hint)
-                self._note(folder, failed)
+                self._weighing.not_before(session, int(_AGAIN * self._settings_of(store.project).budget.limit))
+                self._note(folder, error.message, error.hint)
 
-    def _done(self, store: Store, session: Session, how: Any) -> dict[str, Any]:
+    def _done(self, store: Store, session: Session, how: How) -> dict[str, Any]:
         done = self._compactor.compact(session, self._settings_of(store.project), how)
         _log.info("%s: %s: %d messages compacted by %s, %d tokens freed", store.project.root, session.id,
                   done["messagesCompacted"], done["method"], done["tokensReclaimed"])  # fmt: skip
-        told = done.get("note")
-        hint = f"dagentd compact {session.id} --again"
-        self._note(session.folder, CompactionFailed(told, path=session.folder.journal, hint=hint) if told else None)
+        self._note(session.folder, done.get("note", ""), f"dagentd compact {session.id} --again")
         return done
+
+    def _note(self, folder: SessionFolder, told: str, hint: str) -> None:
+        known = self._problems.get(folder.journal)
+        if not told:
+            self._problems.pop(folder.journal, None)
+        elif known is None or known.message != told:
+            _log.warning("%s: %s", folder.journal, told)
+            self._problems[folder.journal] = Problem("compaction", told, str(folder.journal), hint, clock.stamp())
 
     # --- for somebody who waits ---------------------------------------------------------------------------
 
@@ -204,7 +149,7 @@ class Compacting:
         """For a request that is to be built: by a model if that is quick, else without one."""
         from dagentd.jobs.compaction import How
 
-        if store.read_only or not self._fullness(store, session).due:
+        if store.read_only or not self._weighing.fullness(store, session).due:
             return
         quick = self._calls.ask(
             str(session.folder.journal), "make room", lambda: self._done(store, session, How(seconds=_SOON))
@@ -229,10 +174,3 @@ class Compacting:
         if found is None or path != folder.journal:
             raise NotFound(f"no proposal {proposal_id!a} for {folder.id}", hint="session.previewCompaction makes one.")
         return found
-
-
-def _beyond(session: Session, full: Full) -> DagentdError:
-    name, size = full.parts.fixed.by_size()[0]
-    told = f"is over budget because of its {name.replace('_', ' ')}, {size} of {full.limit} tokens, which stays"
-    hint = "Shorten CLAUDE.md, the spec or the role, or raise budget.limit."
-    return DagentdError(told, path=session.folder.journal, hint=hint)

@@ -34,6 +34,7 @@ from dagentd.store.registry import Registry
 from dagentd.store.store import Store
 from dagentd.upkeep import Upkeep
 from dagentd.watching import Watching
+from dagentd.weighing import Weighing
 from dagentd.worker import Worker
 
 if TYPE_CHECKING:
@@ -91,10 +92,11 @@ class Daemon:
             self._watching = Watching(
                 self._upkeep, self.events.publish, paths.registry_file(), self._signals.wake, _bug
             )
-            self.compacting = Compacting(self._upkeep, self.settings_of, ledger(paths.ledger_file()), _bug)
-            self._upkeep.sources, self._upkeep.touched = self._watching.made_from, self.compacting.weigh_some
+            self._weighing = Weighing(self._upkeep, self.settings_of)
+            self.compacting = Compacting(self._weighing, self.settings_of, ledger(paths.ledger_file()), _bug)
+            self._upkeep.sources, self._upkeep.touched = self._watching.made_from, self._weighing.weigh_some
             self.projects = Projects(
-                self.settings_of, index, self._upkeep, self._watching, self.events.publish, self.compacting.changed
+                self.settings_of, index, self._upkeep, self._watching, self.events.publish, self._weighing.changed
             )
             stack.callback(self._finish, index)
             self._server = Server(paths.socket(), self)
@@ -184,8 +186,8 @@ class Daemon:
 
     def _all_problems(self) -> list[Problem]:
         own, watching = list(self._problems.values()), self._watching.problems()
-        others = [*self._upkeep.problems(), *self.compacting.problems(), *self.projects.problems()]
-        return [*own, *watching, *others]
+        others = [*self._upkeep.problems(), *self._weighing.problems(), *self.compacting.problems()]
+        return [*own, *watching, *others, *self.projects.problems()]
 
     def _trouble(self) -> list[str]:
         """What the user must do something about, in words."""

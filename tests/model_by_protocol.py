@@ -34,7 +34,12 @@ def read_prompt(request: Any) -> tuple[list[Item], list[Line]]:
     text = request["messages"][0]["content"]
     items = [Item(one["id"], one["list"], one["text"], resolved=one.get("resolved") is True)
              for one in _lines(text, "items")]  # fmt: skip
-    return items, [Line(one["id"], one["role"], one["text"]) for one in _lines(text, "messages")]
+    return items, [Line(one["id"], one["role"], _shown(one)) for one in _lines(text, "messages")]
+
+
+def _shown(message: dict[str, Any]) -> str:
+    checks = [f"{one['name']} {one['passed']} {one['error']}" for one in message.get("checks", ())]
+    return "\n".join((message["text"], *checks))
 
 
 def _lines(text: str, tag: str) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from dagentd.model.compaction import prompt
 from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.operations import Operation, perform
 from dagentd.model.compaction.turns import turn
@@ -25,14 +26,9 @@ def planted() -> Conversation:
 
 
 def asked(items: Sequence[Item], messages: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    shown = []
-    for number, message in enumerate(messages):
-        checks = [f"{check.name} {check.passed} {check.error}" for check in turn(message).checks]
-        text = "\n".join((turn(message).text, *checks))
-        shown.append({"id": f"m{number}", "role": message["role"], "text": text})
-    known = [{"id": item.id, "list": item.list, "text": item.text, "resolved": item.resolved} for item in items]
-    prompt = json.dumps({"items": known, "messages": shown})
-    return {"model": "claude-haiku-5-5", "messages": [{"role": "user", "content": f"<data>\n{prompt}\n</data>"}]}
+    turns = [turn(message) for message in messages]
+    text = prompt.ask(items, turns, {each.id: f"m{number}" for number, each in enumerate(turns)})
+    return {"model": "claude-haiku-5-5", "messages": [{"role": "user", "content": text}]}
 
 
 def compacted(planted: Conversation, model: Model) -> tuple[list[Item], list[Score]]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 WARNINGS = (0.75, 0.85, 0.90)  # the shares of the limit at which the user is told
 _WORTH = 0.05  # the share of the limit that messages must have for compacting them to be worth it
@@ -28,6 +31,10 @@ class Parts:
     def fixed(self) -> Parts:
         """What compaction cannot shrink."""
         return replace(self, checkpoint=0, messages=0)
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Those that there are, as others are told of them, the biggest first."""
+        return [{"part": to_camel(name), "tokens": size} for name, size in self.by_size() if size]
 
     def by_size(self) -> list[tuple[str, int]]:
         """Names and sizes, the biggest first."""

@@ -10,7 +10,6 @@ from dagentd.jobs.compaction.proposing import How as How
 from dagentd.jobs.compaction.proposing import Proposal as Proposal
 from dagentd.jobs.compaction.proposing import Proposer
 from dagentd.jobs.compaction.weighing import Scales, may_matter
-from dagentd.model.budget import Parts
 from dagentd.model.documents import version_of
 from dagentd.model.project import SessionFolder
 from dagentd.settings import Settings
@@ -22,9 +21,9 @@ from dagentd.store.store import Store
 class Compactor:
     """Safe for several threads. No lock is held while a model is asked."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, scales: Scales | None = None) -> None:
         self.ledger = ledger
-        self.scales = Scales()
+        self.scales = scales or Scales()
 
     def propose(self, session: Session, settings: Settings, how: How) -> Proposal | None:
         """What would be done; nothing is changed. None if there is nothing to compact."""
@@ -95,12 +94,6 @@ class Compactor:
             "undoable": session.undoable,
             "history": self.ledger.of_session(str(session.project.root), session.id),
         }
-
-
-def biggest(parts: Parts) -> list[dict[str, Any]]:
-    """The parts of a request that take most, the largest first."""
-    names = {"agent_description": "agentDescription", "user_prompt": "userPrompt"}
-    return [{"part": names.get(name, name), "tokens": size} for name, size in parts.by_size() if size]
 
 
 def _about(session: Session) -> dict[str, Any]:
