@@ -192,8 +192,9 @@ class Projections:
         or imports into it does not wait for it. Closing saves too."""
         with self._chronicle.lock:
             if self._chronicle.state.entries.fresh and now >= self._saved + _SELDOM:
-                self._chronicle.state.save()
                 self._saved = now
+                with contextlib.suppress(DagentdError):  # damaged, it is begun anew, and who comes next reads again
+                    self._chronicle.state.save()
 
     def _publish(self, each: Projection) -> None:
         with self._chronicle.lock:

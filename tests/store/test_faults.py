@@ -511,6 +511,33 @@ def test_history_is_whole_when_the_index_is_behind(place: Place, tmp_path: Path)
     index.close()
 
 
+def test_a_session_that_is_gone_leaves_the_index_to_the_one_in_its_place(place: Place, tmp_path: Path) -> None:
+    """Its worktree was removed and made again while it was in use. Saved when it closed, its messages were taken for
+    those of the new journal, and the index of all sessions was thrown away for the contradiction."""
+    index = Index(tmp_path / "index.sqlite")
+    store = Store(place.project, index, settle=0.002)
+    store.get_or_create("feature", "pm", FEATURE).leave()
+    with store.using(PM) as old:
+        old.add(said("a", "b"))
+        shutil.rmtree(place.flat)
+        (place.flat / "sessions").mkdir(parents=True)
+        with pytest.raises(NotFound, match="no longer on disk"):
+            old.add(said("lost"))
+        place.pm.session.write_text(json.dumps({"id": PM, "type": "feature", "agentType": "pm"}))
+        with store.using(PM) as new:
+            new.add(said("x", "y"))
+            new.clear()
+            with pytest.raises(NotFound, match="another session is in its place"):
+                ids(old)
+        old.close()  # nobody uses it any more
+    with store.using(PM) as new:
+        new.add(said("z"))
+        assert ids(new) == ["x", "y", "z"]
+    store.close()
+    assert index.beginnings == 0
+    index.close()
+
+
 def test_an_index_of_another_process_is_not_thrown_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, connect = tmp_path / "index.sqlite", sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda name, **given: connect(name, **{**given, "timeout": 0.05}))
