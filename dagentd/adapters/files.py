@@ -19,6 +19,7 @@ from dagentd.errors import CorruptFile, NotAllowed
 
 DOCUMENT_LIMIT = 16 << 20
 CHAT_LIMIT = 1 << 30  # a chat of 50 000 messages is 60 MB and is read
+_MORE = 1 << 16  # bytes of a file that has grown, or of one that tells no size
 _BESIDE = Temps()
 
 
@@ -93,11 +94,12 @@ def _read_regular(fd: int, path: Path, limit: int) -> bytes:
 
 
 def read_fd(fd: int, limit: int) -> bytes:
-    """From the beginning, whatever its position; a file that grows while it is read ends at its end."""
-    parts, offset = [], 0
-    while offset < limit and (part := os.pread(fd, 1 << 24, offset)):
+    """From the beginning, whatever its position; a file that grows while it is read ends at its end. Room is taken for
+    what it has: 16 MiB for whatever comes left the memory of every thread full of holes."""
+    parts, offset, room = [], 0, os.fstat(fd).st_size
+    while offset < limit and (part := os.pread(fd, room or _MORE, offset)):
         parts.append(part)
-        offset += len(part)
+        offset, room = offset + len(part), 0
     return b"".join(parts)
 
 

@@ -50,9 +50,8 @@ class Index:
         self._owners: weakref.WeakValueDictionary[int, JournalIndex] = weakref.WeakValueDictionary()
 
     def journal(self, path: Path) -> JournalIndex:
-        """From now on what is held of this path belongs to whoever asked, and to nobody who asked before: a worktree may
-        be made again while the session of the former one is yet to close. Where the disk does not allow it, or the
-        index was found damaged, in memory."""
+        """What is held of this path belongs to whoever asked last: a worktree may be made again while the session of
+        the former one is yet to close. Where the disk does not allow it, or the index was found damaged, in memory."""
         name = _text(str(path))
         try:
             with self.transaction() as db:

@@ -43,15 +43,23 @@ class Projector:
         self._thread.join()
 
     def _run(self) -> None:
-        while (tended := self._next()) is not None:
-            try:
-                due = tended.tend(clock.monotonic())
-            except Exception as bug:  # the others must still be served
-                self._on_bug(bug)
-                due = clock.monotonic() + 60 if not self._stopping else None
-            with self._changed:
-                if due is not None and not (self._stopping and tended.failing):
-                    self._due[tended] = due
+        while self._turn():
+            pass
+
+    def _turn(self) -> bool:
+        """One after the other; in a function of its own, so that what is done is not held until the next is due."""
+        tended = self._next()
+        if tended is None:
+            return False
+        try:
+            due = tended.tend(clock.monotonic())
+        except Exception as bug:  # the others must still be served
+            self._on_bug(bug)
+            due = clock.monotonic() + 60 if not self._stopping else None
+        with self._changed:
+            if due is not None and not (self._stopping and tended.failing):
+                self._due[tended] = due
+        return True
 
     def _next(self) -> Tended | None:
         with self._changed:
