@@ -9,7 +9,7 @@ import itertools
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,17 +104,18 @@ def read_fd(fd: int, limit: int) -> bytes:
 
 
 def publish(
-    path: Path, chunks: Iterable[bytes], *, expect: bytes | None, sync: bool, temps: Temps = _BESIDE
-) -> Published:
+    path: Path, chunks: Iterable[bytes], *, expect: bytes | None, sync: bool, temps: Temps = _BESIDE,
+    beside: Collection[Path] = (),
+) -> Published:  # fmt: skip
     """Put a whole new file at `path`. `expect` is the digest of what is there as the caller read it, None for
     nothing; `Changed` if that is no longer so, or if the temp file must be elsewhere: look again. Writes the temp file
-    first: what is compared is then compared at the last moment."""
+    first: what is compared is then compared at the last moment. A new file must be wanted `beside` others."""
     old = _open_expected(path, expect)
     try:
         temp, fd = temps.create(path)
         hashed = _write_temp(temp, fd, chunks, old, sync)
         marks.note(path, temp)
-        replaced = _take_name(temp, path, old, expect)
+        replaced = _take_name(temp, path, old, expect, beside)
     except OSError as error:
         if old is not None:
             os.close(old)
@@ -169,9 +170,19 @@ def _discard(temp: Path) -> None:
         disk.remove(temp)
 
 
-def _take_name(temp: Path, path: Path, old: int | None, expect: bytes | None) -> Replaced | None:
+def check_there(beside: Collection[Path]) -> None:
+    """Before a folder gets a new name: one that loses files is being removed, and git, which has read what is in it,
+    fails to remove it with one more. FileNotFoundError then."""
+    for path in beside:
+        os.lstat(path)
+
+
+def _take_name(
+    temp: Path, path: Path, old: int | None, expect: bytes | None, beside: Collection[Path]
+) -> Replaced | None:
     try:
         if old is None or expect is None:
+            check_there(beside)
             disk.rename_new(temp, path)
             return None
         if digest(read_fd(old, CHAT_LIMIT)) != expect:

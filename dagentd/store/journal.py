@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -200,9 +200,9 @@ class Journal:
                 disk.cut(each, self.size, self.path)
 
 
-def create(path: Path, session_id: str, data: bytes, kept: Kept) -> Journal:
+def create(path: Path, session_id: str, data: bytes, kept: Kept, beside: Collection[Path] = ()) -> Journal:
     """A new journal that begins with `data`: made in the kept folder and linked into place, so that it is seen
-    whole or not at all, and is kept from its first moment."""
+    whole or not at all, and is kept from its first moment. FileNotFoundError if what it is for vanishes."""
     kept.make()
     temp = kept.folder / f".{session_id}.{os.getpid()}.dagentd-tmp"
     with contextlib.suppress(FileNotFoundError):
@@ -214,10 +214,13 @@ def create(path: Path, session_id: str, data: bytes, kept: Kept) -> Journal:
     finally:
         os.close(fd)
     try:
+        files.check_there(beside)
         disk.link(temp, path)
     except FileExistsError:
         raise NotAllowed("appeared while the session was made", path=path, hint="Try again.") from None
     except FileNotFoundError:
+        with contextlib.suppress(FileNotFoundError):  # it may be the kept folder that is gone
+            disk.remove(temp)
         raise
     except OSError:  # another file system: the kept file is then a copy
         files.publish(path, [data], expect=None, sync=True)

@@ -61,10 +61,24 @@ class Projections:
         """Take in what others wrote and make what is missing, without waiting for a commit."""
         self._chronicle.try_again()
         self.look_settled()
-        for each in self._files.values():
-            each.vanished = None
+        if any(each.vanished is not None for each in self._files.values()) and self._stays():
+            for each in self._files.values():
+                each.vanished = None
         self._next_write = 0.0
         self.tend(clock.monotonic())
+
+    def _stays(self) -> bool:
+        """Git removes the files of a folder one after the other: a moment after the first, the others are gone too."""
+        time.sleep(self._settle)
+        try:
+            files.check_there(self._beside())
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _beside(self) -> list[Path]:
+        """What must be there, or the session is being removed."""
+        return [self.folder.journal, *(each.path for each in self._files.values() if each.digest is not None)]
 
     def look_settled(self) -> None:
         """Take in what others wrote. Bytes that make no sense yet are read again until they do, or have stayed the
@@ -200,7 +214,7 @@ class Projections:
         with self._chronicle.lock:
             mark, pos, chunks = self._mark(each.name), self._chronicle.state.pos, self._render(each)
         try:
-            each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra))
+            each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self._beside())
         except files.Changed:
             self.look()
             self._next_write = clock.monotonic() + self._settle / 5
