@@ -116,8 +116,9 @@ class Chronicle:
             self.gone = NotFound(f"session {self.folder.id} was closed", hint="Ask for it again.")
             return [], None
 
-        if self.gone is None and not self.read_only:
-            self.submit(last, alone=True)
+        if not self.read_only:
+            with contextlib.suppress(NotFound):  # it is gone already
+                self.submit(last, alone=True)
         with self.lock:
             with contextlib.suppress(DagentdError):  # the index is a cache
                 self.state.save()
