@@ -145,7 +145,7 @@ class Projections:
             if self._chronicle.gone:
                 self.close()
                 return None
-            well = self._try(now, lambda: self._take_late(now))
+            well = self._try(now, lambda: self._take_late(now)) and self._appendable(now)
             if self.dirty():
                 well = well and now >= self._next_write and self._try(now, self._write)
             self._save(now)
@@ -154,6 +154,14 @@ class Projections:
                 self._chronicle.problems.pop("documents", None)
             return self._next_due()
 
+    def _appendable(self, now: float) -> bool:
+        """A journal that cannot be appended holds the documents back, and nobody may come to add to it."""
+        if self._chronicle.journal.broken and now >= self._next_write:
+            self._chronicle.try_again()
+            if self._chronicle.journal.broken:
+                self._back_off(now)
+        return not self._chronicle.journal.broken
+
     @property
     def failing(self) -> bool:
         """The documents cannot be written just now."""
@@ -161,7 +169,8 @@ class Projections:
 
     def _next_due(self) -> float | None:
         due = [late.due for each in self._files.values() for late in each.replaced]
-        return min([*due, *([self._next_write] if self.dirty() else [])], default=None)
+        wanted = self.dirty() or self._chronicle.journal.broken
+        return min([*due, *([self._next_write] if wanted else [])], default=None)
 
     def _try(self, now: float, work: Callable[[], None]) -> bool:
         try:
@@ -181,11 +190,14 @@ class Projections:
 
     def _failed(self, now: float, error: DagentdError) -> None:
         """The journal holds everything; the documents follow when the disk allows."""
-        self._failures += 1
-        self._next_write = now + min(60.0, 2.0**self._failures / 10)
+        self._back_off(now)
         if not self.folder.path.is_dir():
             self._chronicle.gone = complaints.gone(self.folder)
         self._chronicle.note("documents", error)
+
+    def _back_off(self, now: float) -> None:
+        self._failures += 1
+        self._next_write = now + min(60.0, 2.0**self._failures / 10)
 
     def _write(self) -> None:
         """Write what is behind. A long chat is written so seldom that writing takes a tenth of the time at most."""

@@ -39,6 +39,7 @@ class Projector:
         """Finish what is due at any time and can be done, then end."""
         with self._changed:
             self._stopping = True
+            self._due = {tended: due for tended, due in self._due.items() if not tended.failing}
             self._changed.notify()
         self._thread.join()
 

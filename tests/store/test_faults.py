@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import shutil
 import sqlite3
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +21,7 @@ from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, No
 from dagentd.store import projections
 from dagentd.store.index import Index
 from dagentd.store.own_documents import edit_document
+from dagentd.store.projector import Projector
 from dagentd.store.session import Session
 from dagentd.store.store import Store
 from dagentd.store.sweeping import Sweep
@@ -440,6 +444,48 @@ def test_a_start_that_fails_lets_go_of_the_lock(place: Place, monkeypatch: pytes
     monkeypatch.undo()
     with place.store():
         pass
+
+
+# --- afterwards -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "step", "name"), [("journal", "fdatasync", JOURNAL), ("documents", "create", "")])
+def test_what_is_well_again_is_seen_to_be_so_without_anybody_looking(
+    place: Place, faults: Faults, kind: str, step: str, name: str
+) -> None:
+    with place.store() as store:
+        store.get_or_create("feature", "pm", FEATURE).leave()
+        with store.using(PM) as session:
+            session.add(said("a"))
+            faults.fail(errno.ENOSPC, step, name)
+            with contextlib.suppress(LimitReached):
+                session.add(said("b"))
+        while [problem.id for problem in store.all_problems()] != [kind]:  # the test's time limit ends this
+            time.sleep(0.01)
+        faults.mend()
+        while store.all_problems():
+            time.sleep(0.01)
+    assert reader.agree(place.pm).chat[0] == "a"
+
+
+class Failing:
+    """Has something to do that cannot be done, for an hour."""
+
+    def __init__(self) -> None:
+        self.tried, self.failing = threading.Event(), True
+
+    def tend(self, now: float) -> float | None:
+        self.tried.set()
+        return now + 3600
+
+
+def test_nobody_who_stops_waits_for_what_cannot_be_done() -> None:
+    bugs: list[BaseException] = []
+    projector, failing = Projector(bugs.append), Failing()
+    projector.soon(failing)
+    failing.tried.wait()
+    projector.stop()  # the test's time limit ends this
+    assert not bugs
 
 
 # --- the index ------------------------------------------------------------------------------------------------
