@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import itertools
 import os
 import re
 import stat
@@ -225,34 +224,9 @@ def put(path: Path, data: bytes, *, sync: bool = True, temps: Temps = _BESIDE) -
         done.replaced.close()
 
 
-def set_aside(path: Path, kind: str) -> Path:
-    """Move a file to the first free `NAME.kind.N`."""
-    for number in itertools.count(1):
-        target = path.with_name(f"{path.name}.{kind}.{number}")
-        try:
-            disk.rename_new(path, target)
-            return target
-        except FileExistsError:
-            continue
-    raise AssertionError("unreachable")
-
-
 def still_open(path: Path, seen: bytes) -> Replaced:
     """A file that was set aside, to see what is yet written to it."""
     return Replaced(_open(path), seen)
-
-
-def save_beside(path: Path, kind: str, data: bytes) -> Path:
-    """Keep `data` durably in the first free `NAME.kind.N`, or where the same bytes are already kept."""
-    for number in itertools.count(1):
-        target = path.with_name(f"{path.name}.{kind}.{number}")
-        try:
-            publish(target, [data], expect=None, sync=True)
-            return target
-        except Changed:
-            if read(target, CHAT_LIMIT) == data:
-                return target
-    raise AssertionError("unreachable")
 
 
 def back_up(path: Path, keep: int) -> Path:
@@ -260,14 +234,14 @@ def back_up(path: Path, keep: int) -> Path:
     `keep` of which stay, and the one made now in any case."""
     data = read(path, CHAT_LIMIT)
     first = path.with_name(f"{path.name}.backup")
-    for held in [first, *_numbered_backups(path)]:
+    for held in [first, *numbered(path, "backup")]:
         if _holds(held, data):
             return held
     target = first
     if os.path.lexists(first):
-        target = path.with_name(f"{first.name}.{_last_number(path) + 1}")
+        target = next_numbered(path, "backup")
     publish(target, [data], expect=None, sync=True)
-    for old in _numbered_backups(path)[: -max(keep, 1)]:
+    for old in numbered(path, "backup")[: -max(keep, 1)]:
         disk.remove(old)
     return target
 
@@ -279,12 +253,14 @@ def _holds(path: Path, data: bytes) -> bool:
         return False
 
 
-def _numbered_backups(path: Path) -> list[Path]:
-    pattern = re.compile(re.escape(f"{path.name}.backup.") + "([1-9][0-9]*)")
+def numbered(path: Path, kind: str) -> list[Path]:
+    """The files `NAME.kind.N`, in the order of their numbers."""
+    pattern = re.compile(re.escape(f"{path.name}.{kind}.") + "([1-9][0-9]*)")
     found = [match for name in os.listdir(path.parent) if (match := pattern.fullmatch(name))]
     return [path.with_name(match[0]) for match in sorted(found, key=lambda match: int(match[1]))]
 
 
-def _last_number(path: Path) -> int:
-    held = _numbered_backups(path)
-    return int(held[-1].suffix[1:]) if held else 0
+def next_numbered(path: Path, kind: str) -> Path:
+    held = numbered(path, kind)
+    last = int(held[-1].suffix[1:]) if held else 0
+    return path.with_name(f"{path.name}.{kind}.{last + 1}")

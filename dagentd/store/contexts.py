@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import aside, clock, disk, files
 from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict, NotFound
 from dagentd.model import jsontext
@@ -76,6 +76,6 @@ def _found(path: Path, settle: float) -> tuple[dict[str, Any], bytes | None]:
 def _kept_aside(path: Path, data: bytes, why: str) -> dict[str, Any]:
     if data.strip(b"\0 \t\r\n"):
         with disk.explained(path):
-            kept = files.save_beside(path, "corrupt", data)
+            kept = aside.save_beside(path, "corrupt", data)
         _log.warning("%s: %s; it is kept as %s and made anew", path, why, kept.name)
     return {}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import aside, disk, files
 from dagentd.errors import NotAllowed
 from dagentd.model import records
 from dagentd.model.jsontext import Undecodable
@@ -128,7 +128,7 @@ class Journal:
         tail = os.pread(self.fd, self.size - self.whole, self.whole)
         if not tail:
             return None
-        saved = files.save_beside(self.path, "torn", tail)
+        saved = aside.save_beside(self.path, "torn", tail)
         for fd in (self.fd, self.twin):
             if fd is not None:
                 disk.cut(fd, self.whole, self.path)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, files
+from dagentd.adapters import aside, clock, files
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError
 from dagentd.model import jsontext
@@ -97,7 +97,7 @@ class Projection:
     def set_aside(self, data: bytes, settle: float) -> Path:
         """Move unreadable bytes to a name of their own. Good ones may have come in their place in this very moment,
         or come yet from a program that paused between truncating and writing: those count."""
-        moved = files.set_aside(self.path, "corrupt")
+        moved = aside.set_aside(self.path, "corrupt")
         self._watch(files.still_open(moved, files.digest(data)), settle)
         self.digest = self.written = self.suspect = None
         return moved
