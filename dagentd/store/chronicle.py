@@ -24,7 +24,13 @@ from dagentd.store.journal import Altered, Journal, Line, Lost
 from dagentd.store.kept import Kept
 from dagentd.store.mending import Mended, Mending
 
+Tell = Callable[[list[Record]], None]  # who wants to know what was committed
+
 _TRIES = 100  # to mend a journal that another program goes on altering
+
+
+def _nobody(_: list[Record]) -> None:
+    pass
 
 
 class Chronicle:
@@ -38,9 +44,9 @@ class Chronicle:
         self.problems: dict[str, Problem] = {}
         self.gone: DagentdError | None = None
         self._kept, self._index = kept, index
-        self._queue = CommitQueue(self._commit)
-        self._mending = Mending(folder, kept, self._note_altered)
-        self.tell: Callable[[list[Record]], None] = lambda _: None  # who wants to know what was committed
+        self._queue = CommitQueue()
+        self._mending = Mending(folder, kept)
+        self.tell: Tell = _nobody
         with disk.explained(folder.journal):
             self._open(first, written)
 
@@ -74,7 +80,7 @@ class Chronicle:
 
     def submit(self, plan: Plan, alone: bool = False) -> Any:
         """Append what `plan` gives, and answer once it is on disk."""
-        return self._queue.submit(plan, alone)
+        return self._queue.submit(self._commit, plan, alone)
 
     def note(self, kind: str, error: DagentdError) -> None:
         if kind not in self.problems:
@@ -110,12 +116,14 @@ class Chronicle:
             self.gone = NotFound(f"session {self.folder.id} was closed", hint="Ask for it again.")
             return [], None
 
-        if self.gone is None and not self.read_only:
-            self.submit(last, alone=True)
+        if not self.read_only:
+            with contextlib.suppress(NotFound):  # it is gone already
+                self.submit(last, alone=True)
         with self.lock:
             with contextlib.suppress(DagentdError):  # the index is a cache
                 self.state.save()
             self.journal.close()
+        self.tell = _nobody
 
     # --- opening ------------------------------------------------------------------------------------------
 
@@ -203,6 +211,7 @@ class Chronicle:
         if mended is None:
             self.gone = complaints.gone(self.folder)
             raise self.gone
+        self._note_altered()
         if mended.journal is not self.journal:
             self.journal.close()
         if mended.anew:

@@ -48,7 +48,7 @@ class OpenSessions:
         try:
             yield session
         finally:
-            self._problems.note(folder, session.problems)
+            self._problems.note(folder, session.problems_by_kind)
             session.leave()
             if self._resources.read_only or folder.gone:
                 self._let_go(folder, session)

@@ -14,7 +14,7 @@ from dagentd.model import jsontext, records
 from dagentd.model.documents import Position, position_of
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
-from dagentd.store import complaints
+from dagentd.store import complaints, layout
 from dagentd.store import journal as journals
 from dagentd.store.heal import lacking
 from dagentd.store.index import Index, JournalIndex
@@ -66,6 +66,7 @@ def open_journal(folder: SessionFolder, kept: Kept, read: Callable[[], dict[str,
         return Journal.open(folder.journal)
     except FileNotFoundError:
         pass
+    beside = layout.files_of(folder)
     documents = read()
     if (held := _kept_for(folder.id, kept, documents)) is not None:
         disk.link(held, folder.journal)
@@ -73,7 +74,7 @@ def open_journal(folder: SessionFolder, kept: Kept, read: Callable[[], dict[str,
         return Journal.open(folder.journal)
     content = joined(first_records(folder, documents, clock.stamp()))
     try:
-        return journals.create(folder.journal, folder.id, content, kept)
+        return journals.create(folder.journal, folder.id, content, kept, beside)
     except FileNotFoundError:
         raise complaints.gone(folder) from None
 

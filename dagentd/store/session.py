@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dagentd.errors import NotAllowed, NotFound
@@ -69,6 +69,11 @@ class Session:
     @property
     def problems(self) -> list[Problem]:
         return list(self._chronicle.problems.values())
+
+    @property
+    def problems_by_kind(self) -> Mapping[str, Problem]:
+        """As they are at any time, as long as it is open, and at last."""
+        return self._chronicle.problems
 
     def take_news(self) -> int:
         """How many records came of what others wrote, since this was last asked."""
@@ -203,9 +208,10 @@ class Session:
 
     def _submit(self, plan: Plan, alone: bool = False) -> Any:
         self._check_writable()
-        answer = self._chronicle.submit(plan, alone)
-        self._has_work()
-        return answer
+        try:
+            return self._chronicle.submit(plan, alone)
+        finally:
+            self._has_work()  # also after a failure: whether the journal can be appended again is tried now and then
 
     # --- life ---------------------------------------------------------------------------------------------
 

@@ -157,7 +157,7 @@ class Store:
         older version must not undo what a newer one does."""
         if self.read_only or self._sessions.ended or self._problems.is_newer(folder):
             return False
-        if not renew_context(folder.document("context"), renew, self._resources.settle, self._resources.temps):
+        if not renew_context(folder, renew, self._resources.settle, self._resources.temps):
             return False
         self._resources.announce_update(folder, task, action="context")
         return True
