@@ -140,13 +140,10 @@ def hash_of(path: Path) -> str:
 # --- keeping --------------------------------------------------------------------------------------------------
 
 
-def back_up(path: Path, data: bytes, keep: int) -> Path:
-    """A copy of the file that holds what we read. `Changed` if somebody wrote to it meanwhile."""
+def back_up(path: Path, data: bytes, keep: int) -> None:
+    """Keep what we read of a file; what is written to it meanwhile comes in its turn."""
     with disk.explained(path):
-        held = files.back_up(path, keep)
-        if files.read(held, files.CHAT_LIMIT) != data:
-            raise files.Changed(path)
-    return held
+        files.back_up(path, keep, data)
 
 
 def back_up_before(path: Path, change: Change, keep: int) -> None:
@@ -168,6 +165,11 @@ def rewrite(path: Path, data: bytes, raw: dict[str, Any]) -> None:
             done = files.publish(path, [wanted], expect=files.digest(data), sync=True)
             if done.replaced is not None:
                 done.replaced.close()
+
+
+def is_backed_up(path: Path, data: bytes) -> bool:
+    """Whether one of its backups holds just this."""
+    return any(files.holds(held, data) for held in backups(path))
 
 
 def backup_with(path: Path, sha256: str) -> bytes | None:

@@ -59,7 +59,7 @@ def _verify(store: Store, found: Found, imported: Imported, settle: float) -> No
     if not all(times.parse(raw["timestamp"]) for raw in found.converted.messages):
         raise _wrong(found, "a time was not converted")
     for file, content in zip(found.unit, found.contents, strict=True):
-        if legacy.backup_with(file.path, content.sha256) is None:
+        if not legacy.is_backed_up(file.path, content.data):
             raise _wrong(found, "there is no backup")
 
 
