@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ class Importer:
     def bring_in(self, feature: FeatureFolder, new: Converted, file: LegacyFile) -> Imported:
         """The caller leaves the session. `migratedFrom` is empty in one that is made here, until it is complete."""
         self.check_writable()
-        with self._sessions.lock:
+        with self._sessions.door(new.session_id):
             folder = of_feature(feature, new.session_id) or withdrawn.left_behind(feature, new.session_id)
             if folder is None:
                 return self._create(new, _new_folder(feature, new, file))
@@ -61,8 +60,10 @@ class Importer:
         written = opening.lines(_first_records(folder, new, clock.stamp()))
         content = b"".join(data for _, data in written)
         with disk.explained(folder.path):
-            if not folder.path.is_dir():
-                links.make_session_folder(folder)
+            with self._sessions.lock:
+                self._resources.kept.make()
+                if not folder.path.is_dir():
+                    links.make_session_folder(folder)
             journals.create(folder.journal, folder.id, content, self._resources.kept).close()
         session = self._sessions.open(folder, written)
         session.announce(action="created")
@@ -80,9 +81,7 @@ class Importer:
         """Whether the chat on disk has these, byte for byte and in this order. False also if another program has
         written it meanwhile in its own way."""
         data = files.read(session.folder.document("chat"), files.CHAT_LIMIT)
-        numbers = {line: number for number, line in enumerate(rendering.lines_of(data))}
-        places = [numbers.get(line, -1) for line in added.values()]
-        return -1 not in places and all(one < other for one, other in pairwise(places))
+        return rendering.shows(data, list(added.values()))
 
     def lacking(self, session: Session, wanted: Iterable[str]) -> list[str]:
         """Those of the ids that the session never had."""

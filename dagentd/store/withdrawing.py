@@ -28,7 +28,7 @@ class Withdrawer:
         """Take back what came from these sources. Whether nothing of the session is left but its journal: so it is if
         nothing else was ever in it."""
         self._resources.check_writable()
-        with self._sessions.lock:
+        with self._sessions.alone(folder.id):
             with self._sessions.use(folder) as session:
                 described = self._is_usual(folder, session.fields.get("agentType"))
                 ended = session.plan(lambda chronicle: _parting(chronicle, set(paths), described))
@@ -70,7 +70,7 @@ class Withdrawer:
     def resume(self, feature: FeatureFolder) -> None:
         """Go on with what a crash interrupted."""
         for folder, _ in withdrawn.in_feature(feature):
-            with self._sessions.lock:
+            with self._sessions.alone(folder.id):
                 if os.path.lexists(folder.conventional("session")):
                     self._sessions.close_one(folder)
                     self.finish(folder)
