@@ -57,18 +57,17 @@ class Importer:
     def _create(self, new: Converted, folder: SessionFolder) -> Imported:
         """The journal is seen with all messages in it, or not at all."""
         self._sessions.close_lost(new.session_id)
-        written = opening.lines(_first_records(folder, new, clock.stamp()))
-        content = b"".join(data for _, data in written)
+        written = _first_records(folder, new, clock.stamp())
         with disk.explained(folder.path):
             with self._sessions.lock:
                 self._resources.kept.make()
                 if not folder.path.is_dir():
                     links.make_session_folder(folder)
-            journals.create(folder.journal, folder.id, content, self._resources.kept).close()
+            journals.create(folder.journal, folder.id, opening.chunks(written), self._resources.kept).close()
         session = self._sessions.open(folder, written)
         session.announce(action="created")
-        messages = [record for record, _ in written if record.t == "message"]
-        return Imported(session, {record.body["message"]["id"]: record.message for record in messages}, True)
+        lines = (record.message for record in written if record.t == "message")
+        return Imported(session, {raw["id"]: line for raw, line in zip(new.messages, lines, strict=True)}, True)
 
     def complete(self, session: Session, new: Converted) -> None:
         """What a new session has beside its journal."""

@@ -51,7 +51,7 @@ class Maker:
     def _create(self, feature: FeatureFolder, session_id: str, fields: dict[str, str]) -> Session:
         self._sessions.close_lost(session_id)
         folder = layout.new_session(feature, session_id)
-        first = opening.joined(opening.new_session(folder, fields, clock.stamp()))
+        first = opening.chunks(opening.new_session(folder, fields, clock.stamp()))
         with disk.explained(folder.path):
             links.make_session_folder(folder)
             journals.create(folder.journal, session_id, first, self._resources.kept).close()

@@ -12,11 +12,11 @@ from weakref import WeakValueDictionary
 
 from dagentd.errors import NotFound
 from dagentd.model.project import FeatureFolder, SessionFolder
+from dagentd.model.records import Record
 from dagentd.store.catalogue import Catalogue
 from dagentd.store.chronicle import Chronicle, Glance
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.index import Index
-from dagentd.store.opening import Lined
 from dagentd.store.problems import Problems
 from dagentd.store.resources import Resources
 from dagentd.store.session import Session
@@ -82,7 +82,7 @@ class OpenSessions:
                 del self._open[folder.journal]
         session.retire()
 
-    def open(self, folder: SessionFolder, written: Sequence[Lined] = ()) -> Session:
+    def open(self, folder: SessionFolder, written: Sequence[Record] = ()) -> Session:
         """A session, open until the end. `written` is what its journal holds, if it was made just now."""
         with self.door(folder.id):
             if self._ended:
@@ -98,7 +98,7 @@ class OpenSessions:
                 self._open[folder.journal] = session
             return session
 
-    def _chronicle(self, folder: SessionFolder, written: Sequence[Lined]) -> Callable[[FirstLook], Chronicle]:
+    def _chronicle(self, folder: SessionFolder, written: Sequence[Record]) -> Callable[[FirstLook], Chronicle]:
         kept = self._resources.kept
         if self._resources.read_only or folder.gone:
             return lambda first: Glance(folder, kept, Index(None), first)
