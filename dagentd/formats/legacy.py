@@ -13,13 +13,13 @@ from dagentd.model.jsontext import Undecodable
 
 __all__ = ["Converted", "Newer", "Rejected", "Source", "convert", "recognise", "source_at"]
 
-_DOCUMENTS = "chat|checkpoint|context|agent-description"
+_DOCUMENTS = "chat|checkpoint|context|agent-description|memory"
 _PLACES = {
     "L1": re.compile(r"chat\.json"),
     "L2": re.compile(r"nodes/(?P<task>[^/]+)/session\.json"),
     "L3": re.compile(r"nodes/(?P<task>[^/]+)/chat\.json"),
     "L5": re.compile(rf"(nodes/(?P<task>[^/]+)/)?sessions/({_DOCUMENTS})_(?P<session>[^/]+)\.json"),
-    "L4": re.compile(rf"(nodes/(?P<task>[^/]+)/)?sessions/(?!({_DOCUMENTS}|session|memory)_)(?P<session>[^/]+)\.json"),
+    "L4": re.compile(rf"(nodes/(?P<task>[^/]+)/)?sessions/(?!({_DOCUMENTS}|session)_)(?P<session>[^/]+)\.json"),
 }
 _CONVERTERS = {
     "L1": feature_chat.convert,
@@ -54,7 +54,8 @@ def recognise(raw: Any, source: Source) -> str | None:
 
 def convert(raw: Any, format: str, source: Source) -> Converted:
     """`raw` is the parsed file; of L5 an object with the parsed documents by name: `chat`, `checkpoint`, `context`,
-    `agent-description`. Raises Undecodable if the whole makes no sense, and Newer, which is one, for later formats."""
+    `agent-description`, and `memory` (L6) where it lies beside them. Raises Undecodable if the whole makes no sense,
+    and Newer, which is one, for later formats."""
     if format != "L5":
         refuse_newer(raw, "version")
     try:

@@ -57,12 +57,12 @@ class Withdrawer:
             how = (words.get("taskId"), words.get("taskState"), self._resources.settle, self._resources.temps)
             for late in unlinking.take_back(folder.feature, folder.id, *how):
                 self._resources.soon(late)
-            for name in reversed(DOCUMENTS):  # the session document last: it says that this is not finished
+            for name in ("memory", *reversed(DOCUMENTS)):  # the session's last: it says that this is not finished
                 path = folder.document(name)
                 original = legacy.backup_with(path, held.get(folder.within_feature(path), ""))
                 if original is not None:
                     files.put(path, original, temps=self._resources.temps)
-                elif os.path.lexists(path):
+                elif name != "memory" and os.path.lexists(path):  # which only the newer app makes
                     disk.remove(path)
             disk.sync_folder(folder.path)
 

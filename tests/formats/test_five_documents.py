@@ -228,3 +228,23 @@ def test_a_document_that_is_no_object_is_refused(name: str) -> None:
         converted(CHAT, {name: []}, "L5")
     with pytest.raises(Undecodable, match=r"^must hold an object, not null$"):
         converted(CHAT, None, "L5")
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "completed", "version"),
+    [
+        (None, [], 1),
+        ({"version": 3, "summary": {"completedItems": ["Set up"], "pendingItems": ["Old"]}}, ["Set up"], 3),
+    ],
+)
+def test_a_memory_beside_them_is_read_as_the_checkpoint(checkpoint: Any, completed: list[str], version: int) -> None:
+    remembered = {"sessionId": SID, "summary": {"critical": ["No cookies"], "important": ["JWT"], "minor": ["Docs"]}}
+    found = converted(CHAT, {"checkpoint": checkpoint, "memory": remembered}, "L5").checkpoint or {}
+    assert found["version"] == version
+    assert found["summary"] == {
+        "completed": completed,
+        "inProgress": [],
+        "pending": ["Docs"],
+        "blockers": [],
+        "decisions": ["No cookies", "JWT"],
+    }

@@ -43,7 +43,11 @@ def _planned(unit: Unit, known: Known, settle: float) -> list[File]:
         return []
     except DagentdError as error:
         return planning.failures(unit, error)
-    return planning.lines(found, planning.decide(found, known, asked=True)) if found else []
+    if found is None:
+        return []
+    action = planning.decide(found, known, asked=True)
+    known.sessions[found.converted.session_id] = found.converted.session_id  # by then it is there
+    return planning.lines(found, action)
 
 
 def automatic(store: Store, feature: FeatureFolder, settings: Settings, seen: Seen) -> list[File]:
