@@ -26,7 +26,7 @@ class Record(NamedTuple):
         """`more` says that the next record belongs to the same append: of a group, all count or none."""
         if self.new and len(self.body) == 1:  # nearly all are of this form, and need no encoder
             middle = b'", "more": true, "message": ' if more else b'", "message": '
-            return f'{{"t": "{self.t}", "at": "{self.at}'.encode() + middle + self.message + b"}\n"
+            return b"".join((f'{{"t": "{self.t}", "at": "{self.at}'.encode(), middle, self.message, b"}\n"))
         head: dict[str, Any] = {"t": self.t, "at": self.at} | ({"more": True} if more else {})
         if not self.message:
             return jsontext.encode(head | self.body) + b"\n"
