@@ -70,7 +70,9 @@ def _checkpoint(checkpoint: dict[str, Any] | None, remembered: dict[str, Any] | 
     if checkpoint is None and remembered is None:
         return None
     earlier = earlier_summary.canonical(checkpoint or {})
-    return earlier if remembered is None else memory.as_checkpoint(remembered, earlier)
+    if remembered is None:
+        return earlier
+    return memory.as_checkpoint({key: value for key, value in remembered.items() if key != "dagentd"}, earlier)
 
 
 def _beside(chat: dict[str, Any]) -> dict[str, Any]:

@@ -34,9 +34,11 @@ class Maker:
             session_id = ids.task_session(agent_type, feature_id, str(task_id), str(task_state))
         else:
             session_id = ids.feature_session(agent_type, feature_id)
-        with self._sessions.alone(session_id):
-            session = self._existing(feature, session_id) or self._create(feature, session_id, fields)
-            self.complete(session, fields)
+        with self._sessions.door(session_id):
+            session = self._existing(feature, session_id)
+            with self._sessions.lock:
+                session = session or self._create(feature, session_id, fields)
+                self.complete(session, fields)
         return session
 
     def _existing(self, feature: FeatureFolder, session_id: str) -> Session | None:

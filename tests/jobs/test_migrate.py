@@ -359,6 +359,21 @@ def test_documents_beside_the_newer_apps_memory(work: Work, place: Place) -> Non
     assert snapshot(place.root) == before
 
 
+def test_lone_documents_whose_session_was_used_come_again_when_asked_for(work: Work, place: Place) -> None:
+    for name, raw in lone_documents("hello", "there").items():
+        write(place.flat / "sessions" / f"{name}_{LONE_ID}.json", raw)
+    work.run()
+    with work.store.using(LONE_ID) as session:
+        session.add([{"role": "user", "content": "mine"}])
+    assert set(actions(work.rollback())) == {"kept"} and work.said(LONE_ID) == ["mine"]
+    work.again()
+    assert set(actions(work.look())) == {"barred"} and work.said(LONE_ID) == ["mine"]
+    work.run()
+    assert work.said(LONE_ID) == ["hello", "there", "mine"]
+    work.again()
+    assert work.run() == [] and work.said(LONE_ID) == ["hello", "there", "mine"]
+
+
 def test_a_memory_alone_is_no_session(work: Work, place: Place) -> None:
     write(place.flat / "sessions" / f"memory_{LONE_ID}.json", {"summary": {"critical": ["x"]}})
     assert work.run() == []

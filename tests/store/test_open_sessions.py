@@ -77,9 +77,21 @@ def test_nobody_waits_for_another_session_to_open(
     first = pool.submit(added, store, PM, "a")
     assert slow.reached.wait(PATIENCE)
     assert pool.submit(added, store, PM_NESTED, "b").result(PATIENCE) == 1
+    assert pool.submit(store.get_or_create, "feature", "pm", NESTED).result(PATIENCE).id == PM_NESTED
     assert not first.done()
     slow.let_go()
     assert first.result(PATIENCE) == 1
+
+
+def test_nobody_who_asks_for_one_waits_for_another_that_somebody_asked_for(
+    store: Store, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = held(monkeypatch, opening, "open_journal", PM)
+    first = pool.submit(store.get_or_create, "feature", "pm", FEATURE)
+    assert slow.reached.wait(PATIENCE)
+    assert pool.submit(store.get_or_create, "feature", "pm", NESTED).result(PATIENCE).id == PM_NESTED
+    slow.let_go()
+    assert first.result(PATIENCE).id == PM
 
 
 def test_nobody_waits_for_a_migration_into_another_session(

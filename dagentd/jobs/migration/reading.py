@@ -95,7 +95,8 @@ def read(unit: Unit, settle: float) -> Found | None:
     if unit[0].begun:
         return _begun(unit)
     contents = [legacy.read(file.path, settle) for file in unit]
-    shapes = {formats.recognise(content.raw, file.source) for file, content in zip(unit, contents, strict=True)}
+    pairs = [(file, content) for file, content in zip(unit, contents, strict=True) if file.document != "memory"]
+    shapes = {formats.recognise(content.raw, file.source) for file, content in pairs}
     if None in shapes:
         return None
     current = [content.data for content in contents]
