@@ -53,7 +53,7 @@ def _the_first_stays(path: Path, kind: str, target: Path) -> Path:
 
 def _are_equal(one: Path, other: Path) -> bool:
     try:
-        return one.lstat().st_size == other.lstat().st_size and _holds(one, files.read(other, files.CHAT_LIMIT))
+        return _holds(one, files.read(other, files.CHAT_LIMIT))
     except (FileNotFoundError, DagentdError):
         return False
 
@@ -61,8 +61,8 @@ def _are_equal(one: Path, other: Path) -> bool:
 def _holds(path: Path, data: bytes) -> bool:
     """What cannot be read, as a link that somebody put there, holds nothing of ours."""
     try:
-        return path.lstat().st_size == len(data) and files.read(path, files.CHAT_LIMIT) == data
-    except (FileNotFoundError, DagentdError):
+        return files.holds(path, data)
+    except DagentdError:
         return False
 
 

@@ -14,11 +14,12 @@ from pathlib import Path
 
 from dagentd.adapters import disk, marks
 from dagentd.adapters.temps import Temps
-from dagentd.errors import CorruptFile, NotAllowed
+from dagentd.errors import CorruptFile, NotAllowed, NotFound
 
 DOCUMENT_LIMIT = 16 << 20
 CHAT_LIMIT = 1 << 30  # a chat of 50 000 messages is 60 MB and is read
 _MORE = 1 << 16  # bytes of a file that has grown, or of one that tells no size
+_PART = 1 << 20
 _BESIDE = Temps()
 
 
@@ -78,10 +79,15 @@ def _open(path: Path) -> int:
     return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def _read_regular(fd: int, path: Path, limit: int) -> bytes:
+def _regular(fd: int, path: Path) -> os.stat_result:
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
         raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
+    return status
+
+
+def _read_regular(fd: int, path: Path, limit: int) -> bytes:
+    status = _regular(fd, path)
     if status.st_size > limit:
         raise CorruptFile(
             f"is {status.st_size >> 20} MiB; a document of its kind has at most {limit >> 20} MiB",
@@ -229,13 +235,13 @@ def still_open(path: Path, seen: bytes) -> Replaced:
     return Replaced(_open(path), seen)
 
 
-def back_up(path: Path, keep: int) -> Path:
+def back_up(path: Path, keep: int, data: bytes | None = None) -> Path:
     """`NAME.backup` holds the original for ever; later contents go to `.backup.1`, `.2`, …, the newest
-    `keep` of which stay, and the one made now in any case."""
-    data = read(path, CHAT_LIMIT)
+    `keep` of which stay, and the one made now in any case. `data` is what it holds, if the caller has read it."""
+    data = read(path, CHAT_LIMIT) if data is None else data
     first = path.with_name(f"{path.name}.backup")
     for held in [first, *numbered(path, "backup")]:
-        if _holds(held, data):
+        if holds(held, data):
             return held
     target = first
     if os.path.lexists(first):
@@ -246,11 +252,21 @@ def back_up(path: Path, keep: int) -> Path:
     return target
 
 
-def _holds(path: Path, data: bytes) -> bool:
+def holds(path: Path, data: bytes) -> bool:
+    """Whether a file has just these bytes; False if there is none. Compared in parts: a second copy of a long chat in
+    memory takes longer to come by than all else here."""
     try:
-        return read(path, CHAT_LIMIT) == data
-    except FileNotFoundError:
+        with disk.explained(path):
+            fd = _open(path)
+    except NotFound:
         return False
+    try:
+        if _regular(fd, path).st_size != len(data):
+            return False
+        parts = range(0, len(data), _PART)
+        return all(os.pread(fd, _PART, at) == data[at : at + _PART] for at in parts)
+    finally:
+        os.close(fd)
 
 
 def numbered(path: Path, kind: str) -> list[Path]:

@@ -37,7 +37,7 @@ class Chronicle:
     """Whoever makes one holds the project's lock. `state` is read under `lock`, and only a commit changes it."""
 
     def __init__(
-        self, folder: SessionFolder, kept: Kept, index: Index, first: FirstLook, written: Sequence[opening.Lined] = ()
+        self, folder: SessionFolder, kept: Kept, index: Index, first: FirstLook, written: Sequence[Record] = ()
     ) -> None:
         self.folder = folder
         self.lock = threading.RLock()
@@ -50,7 +50,7 @@ class Chronicle:
         with disk.explained(folder.journal):
             self._open(first, written)
 
-    def _open(self, first: FirstLook, written: Sequence[opening.Lined]) -> None:
+    def _open(self, first: FirstLook, written: Sequence[Record]) -> None:
         self.journal = opening.open_journal(self.folder, self._kept, first.documents)
         try:
             self._adopt(self.journal, written)
@@ -127,7 +127,7 @@ class Chronicle:
 
     # --- opening ------------------------------------------------------------------------------------------
 
-    def _adopt(self, journal: Journal, written: Sequence[opening.Lined] = ()) -> None:
+    def _adopt(self, journal: Journal, written: Sequence[Record] = ()) -> None:
         self.journal = journal
         journals.keep(journal, self.folder.id, self._kept)
         if journal.twin is not None:
@@ -238,7 +238,7 @@ class Glance(Chronicle):
     def read_only(self) -> bool:
         return True
 
-    def _open(self, first: FirstLook, written: Sequence[opening.Lined]) -> None:
+    def _open(self, first: FirstLook, written: Sequence[Record]) -> None:
         path = self.folder.journal
         self.journal = Journal.open_read(path) if path.exists() else Journal.open_read(Path(os.devnull))
         self.state = opening.read_state(self.journal, self._index.journal(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -200,8 +200,10 @@ class Journal:
                 disk.cut(each, self.size, self.path)
 
 
-def create(path: Path, session_id: str, data: bytes, kept: Kept, beside: Collection[Path] = ()) -> Journal:
-    """A new journal that begins with `data`: made in the kept folder and linked into place, so that it is seen
+def create(
+    path: Path, session_id: str, chunks: Iterable[bytes], kept: Kept, beside: Collection[Path] = ()
+) -> Journal:
+    """A new journal that begins with these bytes: made in the kept folder and linked into place, so that it is seen
     whole or not at all, and is kept from its first moment. FileNotFoundError if what it is for vanishes."""
     kept.make()
     temp = kept.folder / f".{session_id}.{os.getpid()}.dagentd-tmp"
@@ -209,7 +211,8 @@ def create(path: Path, session_id: str, data: bytes, kept: Kept, beside: Collect
         disk.remove(temp)
     fd = disk.create(temp)
     try:
-        disk.write(fd, data, temp)
+        for chunk in chunks:
+            disk.write(fd, chunk, temp)
         disk.sync(fd, temp)
     finally:
         os.close(fd)
@@ -223,7 +226,7 @@ def create(path: Path, session_id: str, data: bytes, kept: Kept, beside: Collect
             disk.remove(temp)
         raise
     except OSError:  # another file system: the kept file is then a copy
-        files.publish(path, [data], expect=None, sync=True)
+        files.publish(path, [files.read(temp, files.CHAT_LIMIT)], expect=None, sync=True)
     disk.sync_folder(path.parent)
     disk.rename_new(temp, kept.free(session_id))
     disk.sync_folder(kept.folder)

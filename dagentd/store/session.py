@@ -264,6 +264,10 @@ class Session:
         self._has_work()
 
     @property
+    def leaving(self) -> bool:
+        return self._leaving
+
+    @property
     def closed(self) -> bool:
         return self._closed
 

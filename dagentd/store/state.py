@@ -31,7 +31,6 @@ class State:
     index: JournalIndex
     read_record: Callable[[int, int], Record]  # from the journal, by offsets
     pos: int = 0
-    sum: str = ""
     chat_pos: int = 0  # of the last record that changed what is in chat
     last_at: str = ""  # when the session was last changed
     made_at: str = ""  # when the journal was made for what was on disk: that changed nothing
@@ -49,8 +48,17 @@ class State:
     def __post_init__(self) -> None:
         self.entries = Entries(self.index)
         self.ranks = Ranks(self.entries)
+        self._sum: str | None = ""
+        self._last = b""  # the record that ends at `pos`, until somebody asks for its hash
 
     # --- asking -------------------------------------------------------------------------------------------
+
+    @property
+    def sum(self) -> str:
+        """The hash of the record that ends at `pos`; of many that are applied at once only the last is asked for."""
+        if self._sum is None:
+            self._sum, self._last = records.checksum(self._last), b""
+        return self._sum
 
     @property
     def checkpoint_pos(self) -> int:
@@ -96,7 +104,7 @@ class State:
                 self.chat_pos = end
         elif record.body.get("optional") is not True:
             self.unknown = record.t
-        self.pos, self.sum = end, records.checksum(line)
+        self.pos, self._sum, self._last = end, None, line
         if record.at and record.at != self.made_at:
             self.last_at = record.at
 
@@ -195,7 +203,7 @@ class State:
 
     def load(self, header: dict[str, Any]) -> None:
         """Take over what the index holds; the caller has checked that its position is in the journal."""
-        self.pos, self.sum, self.chat_pos = header["pos"], header["sum"], header["chatPos"]
+        self.pos, self._sum, self.chat_pos = header["pos"], header["sum"], header["chatPos"]
         self.last_at, self.ranks.last, self.made_at = header["lastAt"], header["lastRank"], header["madeAt"]
         self.sets = [(end, changes) for end, changes in header["sets"]]
         self.session = self.session_at(self.pos)
