@@ -21,52 +21,71 @@ DECIDE = (
      "I want the {t} to be built with {x}.", "ok, use {x} for the {t} please"],
     ["We decided on {x} for the {t}.", "The {t} will be done with {x}, that's settled.", "Go with {x} for the {t}.", "{x} it is for the {t}.",
      "Please stick with {x} in the {t}.", "After talking to the team: the {t} is going to use {x}."],
+    ["Decided: {t} -> {x}", "{t}: {x}. Final.", "Team consensus is to adopt {x} as our {t} backend.", "I've made up my mind, {x} for the {t}", "pls take {x} for the {t}",
+     "Our {t} shall be powered by {x}.", "we're standardising on {x} for all {t} work", "The architects signed off on {x} for the {t}."],
 )  # fmt: skip
 REVERSE = (
     ["Actually, let's use {y} instead of {x} for the {t}.", "Change of plan: the {t} uses {y}, not {x}.", "Switch the {t} from {x} to {y}.",
      "Forget {x}. The {t} should use {y}.", "We no longer want {x} for the {t}, take {y}."],
     ["On second thought, {y} is the better fit for the {t}, so we use that now.", "I changed my mind about the {t}: {y}.",
      "Scrap what I said about the {t}, go with {y}.", "For the {t} we're dropping {x} in favour of {y}.", "The {t} will use {y} after all."],
+    ["Scratch that - the {t} moves to {y}", "Update on the {t}: we're replacing {x} with {y}.", "{x} didn't work out, so the {t} is now on {y}.",
+     "Reversing the earlier call on the {t}: {y} from here on.", "We're going back on {x}; {y} for the {t}.", "Let's not use {x} for the {t} — {y} please."],
 )  # fmt: skip
 VALUE = (
     [("The timeout of the {t} is {n} seconds.", "The timeout of the {t} is {m} seconds now."), ("Set the retry limit of the {t} to {n}.", "Set the retry limit of the {t} to {m} from now on."),
      ("Use port {n} for the {t}.", "Use port {m} for the {t} instead.")],
     [("The {t} listens on port {n}.", "The {t} has to listen on port {m} from today."), ("The batch size in the {t} should be {n}.", "Correction: the batch size in the {t} should be {m}."),
      ("Keep {n} days of data in the {t}.", "Make that {m} days of data in the {t}.")],
+    [("Max payload for the {t}: {n} bytes", "Max payload for the {t}: {m} bytes"), ("{t} cache TTL = {n}s", "{t} cache TTL = {m}s"),
+     ("we cap the {t} at {n} concurrent jobs", "raise the {t} cap to {m} concurrent jobs"), ("The SLA for the {t} is {n} minutes", "The SLA for the {t} changed from {n} to {m} minutes")],
 )  # fmt: skip
 CONSTRAIN = (
     ["The {t} must never block for more than {n} ms.", "Don't add new dependencies to the {t}.", "Responses of the {t} have to stay below {n} KB.",
      "Never log personal data in the {t}.", "The {t} needs to work offline.", "At most {n} parallel workers in the {t}."],
     ["No more than {n} requests per second may reach the {t}.", "Whatever you do, do not touch the schema of the {t}.", "The {t} is limited to {n} MB of memory.",
      "Only admins are allowed to change the {t}.", "Everything in the {t} has to be backwards compatible with v{n}.", "It's important that the {t} always returns UTC timestamps."],
+    ["{t}: zero downtime during deploys, no exceptions.", "PII may not leave the EU in the {t}.", "It's crucial the {t} remains idempotent.", "Keep the {t} bundle under {n} kB.",
+     "Under no circumstances should the {t} call production.", "The {t} cannot depend on network access.", "we can't break the public API of the {t}", "hard limit: {n} rows per {t} run",
+     "Python 3.{n} compat is a must for the {t}"],
 )  # fmt: skip
 NUMBER = (
     ["The {t} handles {n} orders a day.", "FYI the {t} currently has {n} open tickets.", "Our budget for the {t} is {n} euros."],
     ["There are {n} rows in the table behind the {t}.", "p95 of the {t} was {n} ms last week.", "The customer number for the {t} is {n}."],
+    ["{t}: {n} active users as of today", "Ticket for the {t} is PROJ-{n}", "We measured {n} req/s on the {t}", "the {t} took {n} ms in the last benchmark"],
 )
 PLACE = (
     ["The {t} lives in {p}.", "You'll find the settings of the {t} in {p}.", "The entry point of the {t} is {p}."],
     ["Look at {p}, that's where the {t} starts.", "{p} holds the fixtures for the {t}.", "I put the notes on the {t} into {p}."],
+    ["see {p} for the {t}", "I moved the {t} code to {p}", "config for the {t} → {p}", "`{p}` is the one that matters for the {t}"],
 )
 WISH = (
     ["Please also add a dry-run mode to the {t} at some point.", "Don't forget to write docs for the {t}.", "Can you add pagination to the {t}?", "We still need to benchmark the {t}."],
     ["When you have time, clean up the tests of the {t}.", "I'd like to see a dashboard for the {t}.", "Could you please look into the memory leak in the {t}?", "Later: support CSV in the {t}.", "TODO: rotate the keys of the {t}"],
+    ["could you also get the {t} to emit structured logs", "one open point: the {t} has no health check", "it would be nice to have retries in the {t}", "next: migrate the {t} off the old cluster",
+     "I also need a CSV export from the {t}", "Not urgent, but the {t} needs better error messages"],
 )
 FAILURE = (
     ["error TS{n}: Type 'string' is not assignable to type 'number' in {t}", "E{n}: {t} refused the connection", "AssertionError: expected {n} rows from the {t}"],
     ["fatal: could not read from remote {t} (code {n})", "ModuleNotFoundError: No module named 'mod_{n}'", "panic: runtime error: index out of range [{n}] in {t}"],
+    ["TypeError: Cannot read properties of undefined (reading '{n}')", "E   assert {n} == 0", "ERROR: Job failed: exit code {n}", "npm ERR! code ELIFECYCLE_{n}",
+     "Segmentation fault (core dumped) in {t}_{n}", "src/x.rs:{n}:5: error[E0382]: borrow of moved value"],
 )
 FILLER_USER = (
     ["looks good, continue", "thanks!", "What does this function do?", "Run the tests again.", "ok", "Can you explain why that works?", "Hmm, I see.", "Show me the diff.",
      "Maybe we could use {x} for the {t} one day?", "Should we move the {t} to {x}?", "why is the {t} so slow", "I'm looking at it, give me a minute."],
     ["Great work so far.", "go on", "How far are you?", "What do you think about {x}?", "I wonder whether {x} might be nicer.", "yes", "Interesting.", "Is the {t} covered by tests?",
      "Let me know when you're done.", "I'm back from lunch.", "The weather here is awful, by the way.", "nice"],
+    ["k", "sounds about right", "hm why though", "did that help?", "can we see the output", "I'd have expected something else here", "one sec, phone", "is {x} any good?", "haha nice", "ok go", "what's left?",
+     "In my last project we used {x} for that.", "not sure I follow"],
 )  # fmt: skip
 FILLER_ASSISTANT = (
     ["Let me look at the code first.", "The function reads the header, splits it and returns a tuple.", "I'll check how the {t} is wired up.", "Now I'm running the tests.",
      "This part is a bit tricky because the order of the calls matters.", "I found the place where the value is computed.", "Here is what I see so far."],
     ["Sure, one moment.", "The {t} is called from two places, and both pass the same arguments.", "Reading the module to understand how errors travel.", "One could also use {x}, but that would be a larger change.",
      "The tests cover the happy path only.", "Next I'll look at the callers.", "That explains the behaviour you saw."],
+    ["On it.", "I've read the module; the flow is: parse, validate, store.", "There are a few ways to do this, for example with {x}.", "The helper in the {t} does most of the work here.", "Let me verify that assumption before I go on.",
+     "Running the suite to be safe.", "The stack trace points at the serializer."],
 )  # fmt: skip
 NOISE = "Error handling in this module follows the usual pattern. The caller passes a context, the helper unpacks it. "
 
@@ -94,8 +113,8 @@ class Writer:
         id = f"m{len(self.written.messages):05}"
         self.written.messages.append({"id": id, "role": role, "content": content, "timestamp": "2026-01-01T00:00:00Z", "metadata": metadata})
 
-    def pick(self, halves: tuple[Sequence[Any], Sequence[Any]]) -> Any:
-        return self.random.choice(halves[self.half])
+    def pick(self, parts: tuple[Sequence[Any], ...]) -> Any:
+        return self.random.choice(parts[self.half])
 
     def filler(self) -> None:
         words = {"x": self.random.choice(CHOICES), "t": self.random.choice(TOPICS)}
@@ -163,7 +182,7 @@ def _planted(writer: Writer, each: int) -> list[Any]:
         old, new = writer.pick(VALUE)
         n, m = rng.sample(range(1000, 9999), 2)
         placed.append((when := rng.random() * 0.6, lambda text=old.format(t=t, n=n): writer.say(text)))
-        plant("reversal", new.format(t=t, m=m), str(m), when + 0.1 + rng.random() * 0.3, old.format(t=t, n=n))
+        plant("reversal", new.format(t=t, m=m, n=n), str(m), when + 0.1 + rng.random() * 0.3, old.format(t=t, n=n))
     for kind, halves in (("constraint", CONSTRAIN), ("number", NUMBER), ("path", PLACE), ("wish", WISH)):
         for t in topics():
             n, p = rng.randrange(10000, 99999), f"src/{t.split()[0]}/{rng.choice(['main', 'index', 'conf'])}_{rng.randrange(100, 999)}.py"

@@ -21,66 +21,110 @@ def repeats(new: Statement, old: str, weight: Weight) -> bool:
 
 
 def certainty(new: Statement, old: str, weight: Weight) -> float:
-    """How sure it is that `new` reverses `old`: 0 for not at all, over 1 when it names what it rejects."""
-    one, other = subject(new.text), subject(old)
-    if new.adds:
+    """How sure it is that `new` takes the place of `old`: 0 for not at all, over 1 when it names what it rejects."""
+    one, other = subject(" ".join(phrases.TURN.sub(" ", new.text).split())), subject(old)
+    if new.adds or not one.content | one.values:
         return 0.0
-    if new.rejected and (hit := _names(new, one, other, weight)):
-        return 1.0 + hit
-    if _another_value(new, one, other, weight) or _another_choice(new, one, other, weight) or _opposite(one, other, weight):
-        return 0.5 + likeness(one.content, other.content, weight) / 2
-    return _marked(old, new, one, other, weight) if new.marker > 1 and not new.rejected else 0.0
+    named = _names(new, old, one, other, weight)
+    if named >= 1:
+        return named
+    if _says_more(new, one, other, weight):
+        return 0.9
+    alike = likeness(one.content, other.content, weight) / 4
+    if one.values and other.values:
+        return 0.5 + alike if _another_value(new, one, other, weight) else named
+    chosen = _another_choice(new, old, one, other, weight) or _opposite(one, other, weight)
+    return 0.4 + alike if chosen else named
 
 
-def _names(new: Statement, one: Subject, other: Subject, weight: Weight) -> float:
-    """What it rejects is in the earlier one, and both do not speak of different uses of it."""
-    if one.scope and other.scope and not one.scope & other.scope and not other.scope & _all_rejected(new):
+def _names(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> float:
+    """What it rejects is in the earlier one, and both do not speak of different uses of it. `Forget the queue, use NATS`
+    rejects no queue but what was chosen for it: a topic alone counts little, and only against a choice."""
+    rejected = frozenset[str]().union(*map(words, new.rejected))
+    if one.scope and other.scope and not one.scope & other.scope and not other.scope & rejected:
         return 0.0
     best = 0.0
     for phrase in new.rejected:
         named = subject(phrase)
         wanted, there = named.content | named.values, other.content | other.values | other.units
         if wanted and containment(wanted, there, weight) >= 0.6:
-            best = max(best, 0.2 + likeness(one.content | wanted, other.content, weight))
+            on_topic = bool(one.topic) and not one.topic & wanted and bool(one.topic & other.content)
+            is_name = on_topic or bool(named.values or wanted & (one.names | other.names) or not one.content - wanted)
+            is_topic = not is_name and (other.negative or not _is_choice(old) or bool(one.values) != bool(other.values))
+            rate = 0.2 + likeness(one.content | wanted, other.content, weight)
+            best = max(best, 1.0 + rate if is_name else 0.0 if is_topic else rate / 4)
     return best
 
 
-def _all_rejected(new: Statement) -> Words:
-    return frozenset().union(*map(words, new.rejected))
+def _says_more(new: Statement, one: Subject, other: Subject, weight: Weight) -> bool:
+    """It has the earlier names and topic in it and a name or a value besides: `Kafka did not work out, the queue is on
+    NATS.` Whoever only says it in more words loses nothing either."""
+    more = (one.names | one.values) - other.content - other.values
+    if not more or not other.names or not other.names <= one.content or not other.values <= one.values:
+        return False
+    if new.marker > 0 or one.negative != other.negative:
+        return _inside(one.content - more, other.content, weight) >= 0.7
+    return containment(other.content, one.content, weight) >= 0.9
 
 
 def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight) -> bool:
     """The timeout is 30 s; the timeout is 45 s. Not: names have 12 characters; names change every 90 days."""
-    if not one.values or not other.values or one.values == other.values:
-        return False
-    if one.units and other.units and not one.units & other.units and not _same_kind(one.units, other.units):
-        return False
-    if not one.content:
+    if one.values == other.values or not one.content or not _comparable(one, other):
         return False
     if likeness(one.content, other.content, weight) >= 0.7:
         return True
     headed = bool(one.head) and likeness(one.head, other.head, weight) >= 0.9
-    return (headed or new.marker > 0) and _inside(one.content, other.content, weight) >= 0.9
+    if (headed or new.marker == 1) and _inside(one.content, other.content, weight) >= 0.9:
+        return True
+    return new.marker > 1 and _inside(one.content, other.content, weight) >= 0.6
 
 
 _TIMES = frozenset("ms s sec second m min minut h hour d day week month".split())
 _SIZES = frozenset("b byt kb mb gb tb kib mib gib".split())
 
 
-def _same_kind(units: Words, others: Words) -> bool:
-    return any(units & kind and others & kind for kind in (_TIMES, _SIZES))
+def _comparable(one: Subject, other: Subject) -> bool:
+    """Numbers of rows and of requests have nothing to do with each other."""
+    if not one.units or not other.units or one.units & other.units:
+        return True
+    return any(one.units & kind and other.units & kind for kind in (_TIMES, _SIZES))
 
 
-def _another_choice(new: Statement, one: Subject, other: Subject, weight: Weight) -> bool:
-    """Redis for the cache; Memcached for the cache. What is chosen must be as short as a name."""
-    if one.negative or other.negative or not new.chooses or one.values or other.values:
+def _another_choice(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> bool:
+    """Redis for the cache; Memcached for the cache. What both share is the topic, what they do not are the choices."""
+    if one.negative or other.negative or not _is_choice(old) or not (new.chooses or new.marker):
         return False
+    if one.values or other.values:
+        return False
+    topic = one.content & other.content
+    chosen, replaced = one.content - topic, other.content - topic
+    if not topic or not chosen or not replaced:
+        return False
+    if new.marker < 2:
+        return _same_slot(one, other, weight)
+    beside = min(len(chosen - one.names), len(replaced - other.names))
+    if not (chosen & one.names and replaced & other.names):
+        return len(chosen) <= 2 >= len(replaced) and len(topic) >= 2
+    return _is_path(chosen & one.names) == _is_path(replaced & other.names) and (beside == 0 or len(topic) >= max(2, beside))
+
+
+def _is_path(names: Words) -> bool:
+    return any("/" in name for name in names)
+
+
+def _same_slot(one: Subject, other: Subject, weight: Weight) -> bool:
+    """Without a word that says so: the same use, or the same subject, and what is chosen no longer than a name."""
     for about, before in ((one.scope, other.scope), (one.head, other.head)):
         chosen, replaced = one.content - about, other.content - before
-        short = 0 < len(chosen) <= 2 and 0 < len(replaced) <= 2 and not chosen & replaced
-        if about and short and likeness(about, before, weight) >= 0.9:
+        if not about or not chosen or not replaced or chosen & replaced or likeness(about, before, weight) < 0.9:
+            continue
+        if (about is one.scope and len(chosen) <= 2 >= len(replaced)) or (chosen <= one.names and replaced <= other.names):
             return True
     return False
+
+
+def _is_choice(old: str) -> bool:
+    return not phrases.FIRM.search(old) and bool(phrases.CHOICE.search(old) or phrases.LABEL.search(old) or subject(old).names)
 
 
 def _opposite(one: Subject, other: Subject, weight: Weight) -> bool:
@@ -90,17 +134,6 @@ def _opposite(one: Subject, other: Subject, weight: Weight) -> bool:
         and len(one.content) > 1
         and likeness(one.content, other.content, weight) >= _SAME
     )
-
-
-def _marked(old: str, new: Statement, one: Subject, other: Subject, weight: Weight) -> float:
-    """It says that something changes, but not what: the smaller of the two must lie mostly in the other, or both choose
-    something for the same topic."""
-    if not one.content & other.content or bool(one.values) != bool(other.values):
-        return 0.0
-    inside = _inside(one.content, other.content, weight)
-    chosen = new.chooses and not other.negative and bool(phrases.CHOICE.search(old))
-    topical = chosen and bool(one.topic) and containment(one.topic, other.content, weight) >= 0.9
-    return 0.3 + inside / 2 if inside >= 0.6 or topical else 0.0
 
 
 def _inside(one: Words, other: Words, weight: Weight) -> float:

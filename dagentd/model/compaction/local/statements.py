@@ -16,7 +16,7 @@ Rated = tuple[Kind, int]
 
 # What a reader would miss if it were gone: a number, a path, an address, a name in code.
 _PRECISE = re.compile(r"\d|`[^`]+`|(?<![\w<])(?:[\w.@~-]*/)+[\w.-]+|\b\w+\.(?:[a-z]{1,4}\d?|[a-z]{1,3}json|toml|yaml|lock)\b|\b[a-z]+_[a-z_]+\b|\b[A-Z]{2,}[A-Z0-9_-]+\b")
-_NAMED = re.compile(r"(?<=[\w,:;] )[A-Z][\w.+#-]+|\b[A-Za-z]+[a-z][A-Z]\w*|\b[A-Z]{2,}\b")
+_NAMED = re.compile(r"(?<=[^.!?] )(?!I\b)[A-Z][\w.+#-]+|\b[A-Za-z]+[a-z][A-Z]\w*|\b[A-Z]{2,}\b")
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,12 @@ def _judged(sentence: prose.Sentence, by_user: bool) -> Statement | None:
 def _of_user(text: str, lead: str) -> Rated | None:
     if phrases.LABEL.search(text) or (lead and phrases.LABEL.search(lead)):
         return ("decision", STRONG) if not text.endswith((":", "：")) else None
-    if text.endswith(("?", "？")):
+    if text.endswith(("?", "？")) or phrases.POLITE.match(text):
         return _asked(text)
     if phrases.FIRM.search(text):
         return "decision", STRONG
+    if phrases.QUESTION.match(text):
+        return None
     if phrases.DEFERRED.search(text):
         return "request", STRONG
     if phrases.HEDGED.search(text):
@@ -122,7 +124,7 @@ def _stated_by_user(text: str, turned: bool) -> Rated | None:
 
 def _told(text: str) -> Rated | None:
     """Whatever else he says: what has something definite in it is worth keeping, other talk only while there is room."""
-    if _PRECISE.search(text) or (_NAMED.search(text) and not phrases.MOMENTARY.search(text)):
+    if _PRECISE.search(text) or phrases.KEYED.match(text) or (_NAMED.search(text) and not phrases.MOMENTARY.search(text)):
         return "fact", WEAK if phrases.TALK.match(text) else MEDIUM
     idle = phrases.TALK.match(text) or phrases.MOMENTARY.search(text) or text.endswith((":", "："))
     return ("fact", WEAK) if not idle and (text.count(" ") >= 4 or not text.isascii() and len(text) >= 6) else None

@@ -22,6 +22,7 @@ _COPULA = re.compile(
     r"\s(?:(?:will|should|must|shall|has to|have to|needs to|is going to|are going to|is to)\s)?(?:is|are|was|be|becomes?|stays?|equals|to|at|uses?|runs? on|goes|gets"
     r"|lives in|ist|sind|es|est|sont|son)\s(?:(?:now|still|set|fixed|limited|capped|going to use)\s)?|\s?(?:=|:|：|是|为)\s?"
 )
+_NAME = re.compile(r"(?<=[^.!?] )[A-Z][\w.+#-]*|^[A-Z][\w.+#-]*(?= it is\b)|\b[A-Za-z]+[a-z][A-Z]\w*|`[^`]+`|\b\w*\d\w*|\b[\w-]+[_/.]\w[\w./-]*")
 _NEGATIVE = re.compile(
     r"\b(?:not|never|no|none|without|avoid|don['’]?t|doesn['’]?t|won['’]?t|mustn['’]?t|shouldn['’]?t|cannot|can['’]?t|stop|forbidden"
     r"|nicht|kein\w*|nie|niemals|jamais|pas|nunca|sin|ne)\b|不|别|禁止|ない|しない",
@@ -39,7 +40,7 @@ STOP = frozenset(
     the their them then there these they thing things this those thought through to too under until up us use used uses using
     very via wait want was we we'll we're we've were what when where which while who whole why will with without won't would yes
     yet you you're your constraint requirement rule note important plans reverting revert back drop settle settled chose choose
-    chosen pick agreed agree least max maximum min minimum allowed today tomorrow yesterday earlier later already currently better fit talking take team
+    chosen pick agreed agree least max maximum min minimum allowed move moves moving take takes run runs adopt pls call work build built power powered sign signed base correction update today tomorrow yesterday earlier later already currently
     der die das den dem ein eine einen und oder wir nicht ist sind mit für auf im zu von es soll sollen muss müssen bitte statt
     nutzen verwenden verwende nutze immer nie el la los las un una y o de del en con para no es son que se debe deben usar usa
     siempre nunca le les et ou du des dans avec pour ne pas est sont il faut utiliser utilise toujours jamais nous on""".split()
@@ -48,13 +49,15 @@ STOP = frozenset(
 
 @dataclass(frozen=True)
 class Subject:
-    """`values` are numbers, `units` what they count, `head` the words before the verb that gives a value."""
+    """`values` are numbers, `units` what they count, `head` the words before the verb that gives a value,
+    `names` those that are written like one."""
 
     content: Words
     values: Words
     units: Words
     scope: Words
     head: Words
+    names: Words
     negative: bool
 
 
@@ -74,6 +77,7 @@ def subject(text: str) -> Subject:
         units,
         words(scoped[1]) if scoped else frozenset(),
         words(parts[0]) if len(parts) > 1 else frozenset(),
+        words(" ".join(_NAME.findall(text))),
         bool(_NEGATIVE.search(text)),
     )
 
