@@ -38,30 +38,43 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
 
 
 def _names(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> float:
-    """What it rejects is in the earlier one, and both do not speak of different uses of it. `Forget the queue, use NATS`
-    rejects no queue but what was chosen for it: a topic alone counts little, and only against a choice."""
-    rejected = frozenset[str]().union(*map(words, new.rejected))
-    if one.scope and other.scope and not one.scope & other.scope and not other.scope & rejected:
+    """What it rejects is in the earlier one, and both do not speak of different uses of it."""
+    gone = frozenset[str]().union(*map(words, (*new.rejected, *new.dropped)))
+    if one.scope and other.scope and not one.scope & other.scope and not other.scope & gone:
         return 0.0
-    best = 0.0
-    for phrase in new.rejected:
-        named = subject(phrase)
-        wanted, there = named.content | named.values, other.content | other.values | other.units
-        if wanted and containment(wanted, there, weight) >= 0.6:
-            on_topic = bool(one.topic) and not one.topic & wanted and bool(one.topic & other.content)
-            is_name = on_topic or bool(named.values or wanted & (one.names | other.names) or not one.content - wanted)
-            is_topic = not is_name and (other.negative or not _is_choice(old) or bool(one.values) != bool(other.values))
-            rate = 0.2 + likeness(one.content | wanted, other.content, weight)
-            best = max(best, 1.0 + rate if is_name else 0.0 if is_topic else rate / 4)
-    return best
+    sure = max((_hit(phrase, one, other, weight) for phrase in new.rejected), default=0.0)
+    if sure:
+        return 1.0 + sure
+    return max((_dropped(phrase, old, one, other, weight) for phrase in new.dropped), default=0.0)
+
+
+def _hit(phrase: str, one: Subject, other: Subject, weight: Weight) -> float:
+    named = subject(phrase)
+    wanted, there = named.content | named.values, other.content | other.values | other.units
+    if not wanted or containment(wanted, there, weight) < 0.6:
+        return 0.0
+    return 0.2 + likeness(one.content | wanted, other.content, weight)
+
+
+def _dropped(phrase: str, old: str, one: Subject, other: Subject, weight: Weight) -> float:
+    """`Forget the queue, use NATS` rejects no queue but what was chosen for it: what may be a topic counts only against
+    a choice, and little."""
+    hit, wanted = _hit(phrase, one, other, weight), words(phrase)
+    on_topic = bool(one.topic) and not one.topic & wanted and bool(one.topic & other.content)
+    if hit and (on_topic or wanted & (one.names | other.names) or not one.content - wanted):
+        return 1.0 + hit
+    is_choice = not other.negative and _is_choice(old) and bool(one.values) == bool(other.values)
+    return hit / 4 if is_choice else 0.0
 
 
 def _says_more(new: Statement, one: Subject, other: Subject, weight: Weight) -> bool:
     """It has the earlier names and topic in it and a name or a value besides: `Kafka did not work out, the queue is on
     NATS.` Whoever only says it in more words loses nothing either."""
     more = (one.names | one.values) - other.content - other.values
-    if not more or not other.names or not other.names <= one.content or not other.values <= one.values:
+    if not more or not other.names <= one.content or not other.values <= one.values or not other.content:
         return False
+    if not other.names:
+        return new.marker > 1 and containment(other.content, one.content, weight) >= 0.9
     if new.marker > 0 or one.negative != other.negative:
         return _inside(one.content - more, other.content, weight) >= 0.7
     return containment(other.content, one.content, weight) >= 0.9
@@ -69,8 +82,10 @@ def _says_more(new: Statement, one: Subject, other: Subject, weight: Weight) -> 
 
 def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight) -> bool:
     """The timeout is 30 s; the timeout is 45 s. Not: names have 12 characters; names change every 90 days."""
-    if one.values == other.values or not one.content or not _comparable(one, other):
+    if one.values == other.values or not _comparable(one, other):
         return False
+    if not one.content:
+        return new.marker > 0 and not other.content and bool(one.units & other.units)
     if likeness(one.content, other.content, weight) >= 0.7:
         return True
     headed = bool(one.head) and likeness(one.head, other.head, weight) >= 0.9
@@ -100,7 +115,7 @@ def _another_choice(new: Statement, old: str, one: Subject, other: Subject, weig
     chosen, replaced = one.content - topic, other.content - topic
     if not topic or not chosen or not replaced:
         return False
-    if new.marker < 2:
+    if new.marker < 2 or _same_slot(one, other, weight):
         return _same_slot(one, other, weight)
     beside = min(len(chosen - one.names), len(replaced - other.names))
     if not (chosen & one.names and replaced & other.names):
@@ -118,13 +133,17 @@ def _same_slot(one: Subject, other: Subject, weight: Weight) -> bool:
         chosen, replaced = one.content - about, other.content - before
         if not about or not chosen or not replaced or chosen & replaced or likeness(about, before, weight) < 0.9:
             continue
-        if (about is one.scope and len(chosen) <= 2 >= len(replaced)) or (chosen <= one.names and replaced <= other.names):
+        if _is_path(chosen) != _is_path(replaced):
+            continue
+        if (about is one.scope and len(chosen) == 1 == len(replaced)) or (chosen <= one.names and replaced <= other.names):
             return True
     return False
 
 
 def _is_choice(old: str) -> bool:
-    return not phrases.FIRM.search(old) and bool(phrases.CHOICE.search(old) or phrases.LABEL.search(old) or subject(old).names)
+    return not phrases.FIRM.search(old) and bool(
+        phrases.CHOICE.search(old) or phrases.LABEL.search(old) or phrases.KEYED.match(old) or subject(old).names
+    )
 
 
 def _opposite(one: Subject, other: Subject, weight: Weight) -> bool:

@@ -9,7 +9,7 @@ from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.local.contradiction import certainty, repeats
 from dagentd.model.compaction.local.draft import Draft
 from dagentd.model.compaction.local.statements import Statement
-from dagentd.model.compaction.local.subjects import likeness, subject, words
+from dagentd.model.compaction.local.subjects import Words, likeness, subject, words
 from dagentd.model.compaction.operations import ListName
 
 _RAREST, _EACH = 8, 40  # words of a statement, and items for each, that are looked at: cost does not grow with the session
@@ -47,8 +47,7 @@ class Matters:
         return math.log(2 + self._count / max(1, len(self._about.get(word, ()))))
 
     def _candidates(self, new: Statement) -> list[Item]:
-        about = subject(new.text)
-        some = about.content.union(about.values, *map(words, new.rejected), *(subject(r).values for r in new.rejected))
+        some = _all_words(new.text).union(*map(_all_words, (*new.rejected, *new.dropped)))
         rarest = sorted((word for word in some if word in self._about), key=lambda word: (len(self._about[word]), word))
         ids = dict.fromkeys(id for word in rarest[:_RAREST] for id in list(self._about[word])[-_EACH:])
         held = (self._draft.get(id) for id in ids)
@@ -88,15 +87,18 @@ class Matters:
 
     def _index(self, item: Item) -> None:
         self._count += 1
-        about = subject(item.text)
-        for word in about.content | about.values:
+        for word in _all_words(item.text):
             self._about[word][item.id] = None
 
     def _forget(self, item: Item) -> None:
         self._count -= 1
-        about = subject(item.text)
-        for word in about.content | about.values:
+        for word in _all_words(item.text):
             self._about[word].pop(item.id, None)
+
+
+def _all_words(text: str) -> Words:
+    about = subject(text)
+    return about.content | about.values
 
 
 def is_stated(item: Item) -> bool:

@@ -67,7 +67,7 @@ TURN = _any(
     r"|mov(?:e|ing|ed) (?:away|off|over|from)|migrat(?:e|ing) (?:away|off|from)|instead|no longer|any ?more|any longer|rather than|replac(?:e|ed|es|ing)|drop(?:ping|ped)?|ditch(?:ing|ed)?|abandon(?:ing|ed)?"
     r"|supersed\w+|overrul\w+|overrid\w+|after all|new plan|plans? changed|cancel(?:led|ling)?|undo|decided against|not .{1,30} after all|reconsider(?:ed|ing)?|strike that"
     r"|hold on|taken? back|take(?:s|n)? that back|different(?:ly)? (?:now|approach)|reversed?|reversing|backtrack|swap(?:ped|ping)?|turns out|obsolete|void|out of date|outdated)\b",
-    r"^\W*(?:no|nope|wait|oops|sorry)\s?[,.!:—–-]",
+    r"^\W*(?:no|nope|nah|wait|oops|sorry)\s?[,.!:—–-]",
     r"\b(?:doch|stattdessen|statt|nicht mehr|planänderung|anstatt|vergiss|zurück zu)\b|\b(?:en lugar de|en vez de|ya no|mejor|cambio de planes|olvida|en realidad)\b",
     r"\b(?:finalement|plutôt|au lieu d|ne .{1,30} plus|changement de plan|oublie|en fait)|改用|改成|换成|不再|而不是|代替|取消|算了|やっぱり|代わりに|に変更|ではなく|やめ",
 )
@@ -77,15 +77,20 @@ SHIFT = _any(
 )
 ALSO = _any(r"\b(?:also|too|as well|additionally|in addition|on top of that|besides|both|auch|también|aussi|également)\b|也|还|さらに")
 _THING = r"((?:[^\s,;:.()!?—–]|[.:,/](?=\S))+(?:\s+(?!(?:with|for|to|and|but|because|since|in|on|as|so|any ?more|any longer|after|over|then|we|let|use|anymore|now|is|are|it|at|by|mit|für|con|para|pour|avec)\b)(?:[^\s,;:.()!?—–]|[.:,/](?=\S))+){0,5})"
-REJECTED = _any(
-    r"\b(?:instead of|going back on|rather than|in place of|as opposed to|away from|move off|off of|stop using|no longer (?:use|using|need|want|do|doing|be|go with|going with)|not (?:use|using|going with|doing)|don['’]?t use|won['’]?t (?:use|be using)"
-    r"|decided against|against|no more(?! than)|get rid of|(?:forget|scrap|drop(?:ping|ped)?|ditch(?:ing|ed)?|abandon(?:ing|ed)?|cancel|replac(?:e|ing|es)|supersedes?|swap(?:ping)?|overrid(?:e|es|ing)|revers(?:e|es|ing)|undo|never ?mind|ignore)(?: about| out)?(?: what (?:i|we) (?:said|decided|agreed)(?: earlier| before)?(?: about| on)?)?"
-    r"|anstatt|statt|en lugar de|en vez de|au lieu d(?:e|u|es)|plutôt que)\s+(?:the |our |my |a |an |any |using |use of |idea of |decision (?:to use |on |about |to )?|plan (?:to use |to )?|(?:call|choice|idea) (?:on |about |of |to use |to )|earlier |previous |old |der |die |das |el |la |le |les )*" + _THING,
+_SKIP = r"(?:the |our |my |a |an |any |using |use of |idea of |decision (?:to use |on |about |to )?|plan (?:to use |to )?|(?:call|choice|idea) (?:on |about |of |to use |to )|earlier |previous |old |in |on |with |der |die |das |el |la |le |les )*"
+# What is named here was the choice so far ...
+REPLACED = _any(
+    r"\b(?:instead of|going back on|rather than|in place of|as opposed to|away from|move off|off of|stop using|no longer \w+(?: with)?|not (?:use|using|going with|doing)|don['’]?t use|won['’]?t (?:use|be using)"
+    r"|decided against|against|no more(?! than)|get rid of|replac(?:e|ing|es)|supersedes?|swap(?:ping)?(?: out)?|anstatt|statt|en lugar de|en vez de|au lieu d(?:e|u|es)|plutôt que)\s+" + _SKIP + _THING,
     r"\b(?:switch(?:ing|ed)?|mov(?:e|ing|ed)|chang(?:e|ed|ing)|migrat(?:e|ing|ed)|go(?:ing)?|rais(?:e|ed)|lower(?:ed)?|increased?|reduced?|bump(?:ed)?)\b.{0,40}?\bfrom (?:the |our )*" + _THING + r"\s+(?:to|over to|back to)\b",
     r"(?:,| -| —|;|\() ?(?:and )?not (?:the |a |an |in |with |on |to |by |for )*" + _THING,
     r"\b(?:chose|choose|chosen|pick(?:ed)?|prefer|opted for|going with|go with|use) .{1,40}? (?:over|not) (?:the |a )*" + _THING,
     _THING + r" (?:is|are) (?:out|gone|off the table|obsolete|dead|no longer\b.*|cancelled|dropped|scrapped)\b",
-    r"([A-Za-z0-9_.+/-]{2,40})(?:ではなく|の代わりに|をやめ)|(?:而不是|代替|不再使用|不用)\s*([^\s，。；、]{1,20})",
+    r"([A-Za-z0-9_.+/-]{2,40})\s?(?:ではなく|の代わりに|をやめ)|(?:而不是|代替|不再使用|不用)\s*([^\s，。；、]{1,20})",
+)
+# ... and here either that or what it was chosen for.
+DROPPED = _any(
+    r"\b(?:forget|scrap|scratch|drop(?:ping|ped)?|ditch(?:ing|ed)?|abandon(?:ing|ed)?|cancel|overrid(?:e|es|ing)|revers(?:e|es|ing)|undo|never ?mind|ignore|vergiss|olvida|oublie)(?: about| out)?(?: what (?:i|we) (?:said|decided|agreed)(?: earlier| before)?(?: about| on)?)?\s+" + _SKIP + _THING,
 )
 POLITE = re.compile(r"^\W*(?:(?:ok|so|also|and|please|then|now)[,:]?\s+)*(?:can|could|would|will)(?:n['’]t)? (?:you|we) (?:please |also |maybe |perhaps |now |just )*", re.IGNORECASE)
 QUESTION = re.compile(r"^\W*(?:why|how|what(?! (?:i|we) )|where|who|which|is|are|does|do(?! not)|did|am|was|were|shall (?:i|we)|should (?:i|we))\b(?!['’])", re.IGNORECASE)

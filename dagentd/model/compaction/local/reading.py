@@ -74,7 +74,7 @@ class Reading:
             self._failures.told(line, turn.id)
 
     def _stated(self, found: Statement, at: int, turn: Turn) -> None:
-        if found.kind == "request" and not (found.rejected and self._matters.reverses(found)):
+        if found.kind == "request" and not ((found.rejected or found.dropped) and self._matters.reverses(found)):
             if self._used < _ROOM[found.strength]:
                 self._asked.append(self._wishes.take(found, turn.id))
             return

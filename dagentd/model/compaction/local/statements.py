@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from dagentd.model.compaction.local import phrases, prose
@@ -21,7 +21,8 @@ _NAMED = re.compile(r"(?<=[^.!?] )(?!I\b)[A-Z][\w.+#-]+|\b[A-Za-z]+[a-z][A-Z]\w*
 
 @dataclass(frozen=True)
 class Statement:
-    """`marker` says how plainly it takes something back (0, 1, 2), `rejected` what; `points` at what was just said."""
+    """`marker` says how plainly it takes something back (0, 1, 2), `rejected` what, `dropped` what or what about;
+    `points` at what was just said."""
 
     kind: Kind
     text: str
@@ -29,24 +30,26 @@ class Statement:
     by_user: bool
     marker: int = 0
     rejected: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
     adds: bool = False
     points: bool = False
     chooses: bool = False
 
 
+_NOTHING = Statement("decision", "", 0, True)
+
+
 def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statement]:
     """Of one message, in order. `Change of plan.` and `Forget RabbitMQ.` colour what follows them in the message."""
-    held: Statement | None = None
-    marker, rejected, points = 0, (), False
+    held, before = None, _NOTHING
     for sentence in said:
         found = _judged(sentence, by_user)
         if found is None and by_user and _marker(sentence.text) > 1:
-            marker, rejected, points = 2, (*rejected, *_rejected(sentence.text)), points or _points(sentence.text)
+            before = _coloured(_turned(sentence.text), before)
         elif found is not None and found.kind != "request":
-            found = _coloured(found, max(marker, found.marker), (*rejected, *found.rejected), points or found.points)
-            marker, rejected, points = 0, (), False
+            found, before = _coloured(found, before), _NOTHING
             if _only_rejects(found):
-                held, marker, rejected, points = found, 2, found.rejected, found.points
+                held = before = found
             else:
                 held = None
                 yield found
@@ -56,17 +59,28 @@ def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statem
         yield held
 
 
+def _coloured(found: Statement, before: Statement) -> Statement:
+    marker = max(found.marker, before.marker)
+    return replace(
+        found,
+        kind="decision" if marker > 1 else found.kind,
+        marker=marker,
+        rejected=(*before.rejected, *found.rejected),
+        dropped=(*before.dropped, *found.dropped),
+        points=before.points or found.points,
+    )
+
+
 def _only_rejects(found: Statement) -> bool:
     """It says what no longer holds and not what holds instead."""
-    if found.marker < 2 or not (found.rejected or found.points):
-        return False
-    return not (words(found.text) - frozenset().union(*map(words, found.rejected)))
+    gone = (*found.rejected, *found.dropped)
+    return found.marker > 1 and bool(gone or found.points) and not words(found.text) - frozenset().union(*map(words, gone))
 
 
-def _coloured(found: Statement, marker: int, rejected: tuple[str, ...], points: bool) -> Statement:
+def _turned(text: str) -> Statement:
     return Statement(
-        "decision" if marker > 1 else found.kind, found.text, found.strength, found.by_user, marker, rejected,
-        found.adds, points, found.chooses,
+        "decision", text, STRONG, True, _marker(text), _things(phrases.REPLACED, text), _things(phrases.DROPPED, text),
+        points=bool(phrases.THIS.search(text)),
     )
 
 
@@ -80,8 +94,9 @@ def _judged(sentence: prose.Sentence, by_user: bool) -> Statement | None:
     kind, strength = rated
     marker = _marker(text) if kind != "request" else 0
     return Statement(
-        kind, prose.shortened(text), strength, by_user, marker, _rejected(text),
-        bool(phrases.ALSO.search(text)) and marker < 2, _points(text), bool(phrases.CHOICE.search(text)),
+        kind, prose.shortened(text), strength, by_user, marker, _things(phrases.REPLACED, text),
+        _things(phrases.DROPPED, text), bool(phrases.ALSO.search(text)) and marker < 2,
+        bool(phrases.THIS.search(text)), bool(phrases.CHOICE.search(text)),
     )
 
 
@@ -149,10 +164,6 @@ def _marker(text: str) -> int:
     return 1 if phrases.SHIFT.search(text) else 0
 
 
-def _points(text: str) -> bool:
-    return bool(phrases.THIS.search(text))
-
-
-def _rejected(text: str) -> tuple[str, ...]:
-    found = (group for match in phrases.REJECTED.finditer(text[:600]) for group in match.groups() if group)
+def _things(named: re.Pattern[str], text: str) -> tuple[str, ...]:
+    found = (group for match in named.finditer(text[:600]) for group in match.groups() if group)
     return tuple(dict.fromkeys(found))

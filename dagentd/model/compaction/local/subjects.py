@@ -14,7 +14,7 @@ _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}](?:[^\s{_CJK}\"'`(){{}}\[\]<>,;!?*=|]|(?<=\w)['’](?=\w))*|[/~.@#$€£][^\s\"'`(){{}},;!?*]+")
 _NUMBER = re.compile(r"[~#$€£]?v?\d[\d.,:_]*(?:%|[a-zµ]{1,4}(?:/[a-z]{1,4})?)?$", re.IGNORECASE)
 _UNIT = re.compile(r"[^\d.,:_~#$€£v]+$")
-_SCOPE = re.compile(r"\b(?:for|as|in|on|inside|within|during|when|für|para|pour|dans)\s+(.+)$", re.IGNORECASE)
+_SCOPE = re.compile(r"\b(?:for|as|in|on|inside|within|during|when|für|para|pour|dans)\s+([^,;:—–(]+)", re.IGNORECASE)
 _FIRST_SCOPE = re.compile(
     r"(?:^(?:for|in|on|as for|für|para|pour)|\b(?:about|regarding|concerning))\s+(.{2,60}?)(?:[,:;.]|$|\s(?:we|let['’]s|use|I|it)\b)", re.IGNORECASE
 )
@@ -40,7 +40,7 @@ STOP = frozenset(
     the their them then there these they thing things this those thought through to too under until up us use used uses using
     very via wait want was we we'll we're we've were what when where which while who whole why will with without won't would yes
     yet you you're your constraint requirement rule note important plans reverting revert back drop settle settled chose choose
-    chosen pick agreed agree least max maximum min minimum allowed move moves moving take takes run runs adopt pls call work build built power powered sign signed base correction update today tomorrow yesterday earlier later already currently
+    chosen pick agreed agree least max maximum min minimum allowed put store stored stores place save host move moves moving take takes run runs adopt pls call work build built power powered sign signed base correction update today tomorrow yesterday earlier later already currently
     der die das den dem ein eine einen und oder wir nicht ist sind mit für auf im zu von es soll sollen muss müssen bitte statt
     nutzen verwenden verwende nutze immer nie el la los las un una y o de del en con para no es son que se debe deben usar usa
     siempre nunca le les et ou du des dans avec pour ne pas est sont il faut utiliser utilise toujours jamais nous on""".split()
