@@ -169,7 +169,7 @@ def _planted(writer: Writer, each: int) -> list[Any]:
     def topics() -> list[str]:
         return rng.sample(TOPICS, each)
 
-    xs = rng.sample(CHOICES, each * 3)
+    xs = rng.sample(CHOICES + [f"{one}Lite" for one in CHOICES], each * 2)
     for at, t in enumerate(topics()):
         text = writer.pick(DECIDE).format(x=xs[at], t=t)
         if at % 3:

@@ -22,7 +22,7 @@ def repeats(new: Statement, old: str, weight: Weight) -> bool:
 
 def certainty(new: Statement, old: str, weight: Weight) -> float:
     """How sure it is that `new` takes the place of `old`: 0 for not at all, over 1 when it names what it rejects."""
-    one, other = subject(" ".join(phrases.TURN.sub(" ", new.text).split())), subject(old)
+    one, other = new.about, subject(old)
     if new.adds or not one.content | one.values:
         return 0.0
     named = _names(new, old, one, other, weight)
@@ -141,9 +141,10 @@ def _same_slot(one: Subject, other: Subject, weight: Weight) -> bool:
 
 
 def _is_choice(old: str) -> bool:
-    return not phrases.FIRM.search(old) and bool(
-        phrases.CHOICE.search(old) or phrases.LABEL.search(old) or phrases.KEYED.match(old) or subject(old).names
-    )
+    low = old.lower()
+    if phrases.FIRM.search(low):
+        return False
+    return bool(phrases.CHOICE.search(low) or phrases.LABEL.search(low) or phrases.KEYED.match(low) or subject(old).names)
 
 
 def _opposite(one: Subject, other: Subject, weight: Weight) -> bool:

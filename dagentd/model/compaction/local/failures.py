@@ -43,7 +43,7 @@ class Failures:
 
     def _failed(self, deed: Deed) -> None:
         line = telling(deed.result)
-        if not line or phrases.STEERING.search(line) or _is_looking_around(deed, line):
+        if not line or phrases.STEERING.search(line.lower()) or _is_looking_around(deed, line):
             return
         text = f"`{_key(deed)}`: {prose.shortened(line, _LONGEST)}"
         for item in self._of(_key(deed)):

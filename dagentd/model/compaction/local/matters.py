@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from itertools import islice
 
 from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.local.contradiction import certainty, repeats
@@ -12,7 +13,7 @@ from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Words, likeness, subject, words
 from dagentd.model.compaction.operations import ListName
 
-_RAREST, _EACH = 8, 40  # words of a statement, and items for each, that are looked at: cost does not grow with the session
+_RAREST, _EACH = 6, 16  # words of a statement, and items for each, that are looked at: cost does not grow with the session
 _NEAR = 4  # messages back to which "scrap that" may point
 
 
@@ -35,7 +36,7 @@ class Matters:
         if replaced:
             self._supersede(new, replaced, source, position)
         elif same:
-            self._draft.also(same[-1].id, source)
+            self._draft.also(same[0].id, source)
         elif wanted:
             self._keep(self._draft.add(name, new.text, source), new, position)
 
@@ -49,14 +50,14 @@ class Matters:
     def _candidates(self, new: Statement) -> list[Item]:
         some = _all_words(new.text).union(*map(_all_words, (*new.rejected, *new.dropped)))
         rarest = sorted((word for word in some if word in self._about), key=lambda word: (len(self._about[word]), word))
-        ids = dict.fromkeys(id for word in rarest[:_RAREST] for id in list(self._about[word])[-_EACH:])
+        ids = dict.fromkeys(id for word in rarest[:_RAREST] for id in islice(reversed(self._about[word]), _EACH))
         held = (self._draft.get(id) for id in ids)
         return [item for item in held if item is not None and not item.resolved]
 
     def _replaced(self, new: Statement, found: list[Item]) -> list[Item]:
         """The one that it reverses most surely, and whatever else says the same as that one."""
         rated = [(certainty(new, item.text, self.weight), at) for at, item in enumerate(found) if not item.pinned]
-        best = max(rated, default=(0.0, 0))
+        best = max(rated, key=lambda pair: (pair[0], -pair[1]), default=(0.0, 0))
         if best[0] <= 0:
             return []
         first = found[best[1]]
@@ -98,7 +99,7 @@ class Matters:
 
 def _all_words(text: str) -> Words:
     about = subject(text)
-    return about.content | about.values
+    return about.content | about.values | about.units
 
 
 def is_stated(item: Item) -> bool:

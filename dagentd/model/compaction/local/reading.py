@@ -9,10 +9,11 @@ from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.local import phrases, progress, prose, wishes
 from dagentd.model.compaction.local.deeds import Deed, deeds
 from dagentd.model.compaction.local.draft import Draft, tokens
-from dagentd.model.compaction.local.failures import ERROR, Failures
+from dagentd.model.compaction.local.failures import Failures
 from dagentd.model.compaction.local.matters import Matters
 from dagentd.model.compaction.local.reported import errors
-from dagentd.model.compaction.local.statements import MEDIUM, STRONG, WEAK, Statement, statements
+from dagentd.model.compaction.local.judging import MEDIUM, STRONG, WEAK
+from dagentd.model.compaction.local.statements import Statement, statements
 from dagentd.model.compaction.local.wishes import Wishes
 from dagentd.model.compaction.local.work import Work
 from dagentd.model.compaction.operations import ListName, Operation
@@ -80,6 +81,8 @@ class Reading:
             return
         name: ListName = "decisions" if found.by_user or found.kind == "decision" else "completed"
         wanted = self._used < _ROOM[found.strength]
+        if not wanted and not found.marker:
+            return
         before = len(self._draft)
         self._matters.take(found, name, turn.id, at, wanted)
         if len(self._draft) > before:
@@ -88,7 +91,7 @@ class Reading:
     def _affirmed(self, at: int, turn: Turn) -> None:
         """A short yes makes the assistant's proposal a decision."""
         text, source = self._proposal
-        if text and len(turn.words) < 120 and phrases.AFFIRMED.match(turn.words.strip()):
+        if text and len(turn.words) < 120 and phrases.AFFIRMED.match(turn.words.strip().lower()):
             agreed = prose.shortened(f"{text} (user: {prose.shortened(turn.words, 60)})", 400)
             self._matters.take(Statement("decision", agreed, STRONG, True), "decisions", turn.id, at, True)
 
@@ -98,9 +101,9 @@ class Reading:
             self._stated(found, at, turn)
         self._claimed(wishes.claims(said), turn)
         for one in said:
-            if phrases.PROPOSAL.search(one.text):
+            if phrases.PROPOSAL.search(one.text.lower()):
                 self._proposal = prose.shortened(prose.ungreeted(one.text)), turn.id
-            elif ERROR.search(one.text) and one.text in errors(one.text):
+            elif one.text in errors(one.text):
                 self._failures.told(one.text, turn.id)
 
     def _claimed(self, claims: list[str], turn: Turn) -> None:

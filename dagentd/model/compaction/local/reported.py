@@ -15,12 +15,15 @@ _MESSAGE = re.compile(
 )
 
 
+_HINT = re.compile(r"rror|xception|[A-Z]{4}|fatal|panic|fail|exit|Fault|segmentation")
+
+
 def errors(words: str, first_only: bool = False) -> list[str]:
     """The lines or sentences that are one, without what only repeats."""
     lines = [flat for line in prose.ends_of(words).splitlines() if (flat := " ".join(line[:2000].split()))]
     found: dict[str, str] = {}
     for line in lines[:1] if first_only else lines:
-        if _MESSAGE.search(line) and ERROR.search(line) and not phrases.STEERING.search(line):
+        if _HINT.search(line) and _MESSAGE.search(line) and ERROR.search(line) and not phrases.STEERING.search(line.lower()):
             sentence = next((one for one in _sentences(line) if _MESSAGE.search(one)), line)
             found.setdefault(re.sub(r"\d+", "0", sentence), sentence)
         if len(found) == _MOST:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -121,7 +122,8 @@ def stem(word: str) -> str:
 
 
 def mass(some: Iterable[str], weight: Weight) -> float:
-    return sum(map(weight, sorted(some)))
+    """Summed exactly: the order of a set differs from run to run, and equal input must give equal output."""
+    return math.fsum(map(weight, some))
 
 
 def likeness(one: Words, other: Words, weight: Weight) -> float:

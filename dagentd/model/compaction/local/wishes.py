@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from itertools import islice
 
 from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.local import phrases, prose
@@ -50,7 +51,7 @@ class Wishes:
 
     def withdrawn(self, sentence: str, source: str) -> bool:
         """Never mind the dark mode."""
-        if not phrases.WITHDRAWN.search(sentence):
+        if not phrases.WITHDRAWN.search(sentence.lower()):
             return False
         about = words(sentence)
         closed = [item for item in self._sharing(about) if containment(about, words(item.text), self._weight) >= _DONE]
@@ -74,7 +75,7 @@ class Wishes:
         return len(about) > 1 and containment(about, words(claim), self._weight) >= _DONE
 
     def _sharing(self, about: Words) -> list[Item]:
-        ids = sorted({id for word in about for id in list(self._about.get(word, ()))[-MOST:]})
+        ids = sorted({id for word in about for id in islice(reversed(self._about.get(word, {})), MOST)})
         return [item for item in map(self.get, ids) if item is not None]
 
     def _weight(self, word: str) -> float:
@@ -91,6 +92,5 @@ class Wishes:
 
 def claims(sentences: list[prose.Sentence]) -> list[str]:
     """That something is done, said plainly: not what is left, planned or asked."""
-    return [
-        one.text for one in sentences if phrases.CLAIMED.search(one.text[:300]) and not phrases.UNDONE.search(one.text[:300])
-    ]
+    lowered = ((one.text, one.text[:300].lower()) for one in sentences)
+    return [text for text, low in lowered if phrases.CLAIMED.search(low) and not phrases.UNDONE.search(low)]
