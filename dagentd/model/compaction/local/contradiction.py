@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from dagentd.model.compaction.local import phrases
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Subject, Weight, Words, containment, likeness, subject, words
 
+_TICKET = re.compile(r"-\d{2,}$")
 _SAME = 0.85
 _ECHO = 0.8
 
@@ -91,7 +94,8 @@ def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight)
     headed = bool(one.head) and likeness(one.head, other.head, weight) >= 0.9
     if (headed or new.marker == 1) and _inside(one.content, other.content, weight) >= 0.9:
         return True
-    return new.marker > 1 and _inside(one.content, other.content, weight) >= 0.6
+    apart = one.content - other.content and other.content - one.content and not one.units & other.units
+    return new.marker > 1 and not apart and _inside(one.content, other.content, weight) >= 0.6
 
 
 _TIMES = frozenset("ms s sec second m min minut h hour d day week month".split())
@@ -113,18 +117,24 @@ def _another_choice(new: Statement, old: str, one: Subject, other: Subject, weig
         return False
     topic = one.content & other.content
     chosen, replaced = one.content - topic, other.content - topic
-    if not topic or not chosen or not replaced:
+    spoken_of = one.scope | one.head
+    if not topic or not chosen or not replaced or (len(spoken_of) > 1 and not spoken_of & topic):
         return False
     if new.marker < 2 or _same_slot(one, other, weight):
         return _same_slot(one, other, weight)
     beside = min(len(chosen - one.names), len(replaced - other.names))
     if not (chosen & one.names and replaced & other.names):
-        return len(chosen) <= 2 >= len(replaced) and len(topic) >= 2
-    return _is_path(chosen & one.names) == _is_path(replaced & other.names) and (beside == 0 or len(topic) >= max(2, beside))
+        return len(topic) >= 2 and _short(chosen, one) and _short(replaced, other)
+    return _is_place(chosen & one.names) == _is_place(replaced & other.names) and (beside == 0 or len(topic) >= max(2, beside))
 
 
-def _is_path(names: Words) -> bool:
-    return any("/" in name for name in names)
+def _short(side: Words, of: Subject) -> bool:
+    return bool(side & of.names) or len(side) <= 2
+
+
+def _is_place(names: Words) -> bool:
+    """A path or the number of a ticket: nothing that a product could take the place of."""
+    return any("/" in name or _TICKET.search(name) for name in names)
 
 
 def _same_slot(one: Subject, other: Subject, weight: Weight) -> bool:
@@ -133,7 +143,7 @@ def _same_slot(one: Subject, other: Subject, weight: Weight) -> bool:
         chosen, replaced = one.content - about, other.content - before
         if not about or not chosen or not replaced or chosen & replaced or likeness(about, before, weight) < 0.9:
             continue
-        if _is_path(chosen) != _is_path(replaced):
+        if _is_place(chosen) != _is_place(replaced):
             continue
         if (about is one.scope and len(chosen) == 1 == len(replaced)) or (chosen <= one.names and replaced <= other.names):
             return True

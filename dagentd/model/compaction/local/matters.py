@@ -65,7 +65,7 @@ class Matters:
         return [first] + [
             found[at]
             for rate, at in rated
-            if rate > 0 and at != best[1] and likeness(about, subject(found[at].text).content, self.weight) >= 0.5
+            if rate > 0 and at != best[1] and likeness(about, subject(found[at].text).content, self.weight) >= 0.75
         ]
 
     def _pointed(self, new: Statement, position: int) -> list[Item]:

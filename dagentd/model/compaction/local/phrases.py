@@ -27,7 +27,7 @@ CONSTRAINT = _any(
     r"|no (?:more|less|fewer|later|earlier|longer) than|no new\b|(?:not|never) (?:exceed|before|after)|exceed|up to \d|under \d|below \d|above \d"
     r"|within \d|maximum|minimum|max\.?|min\.?|limit(?:ed)?|cap(?:ped)?|hard (?:limit|requirement)|non-negotiable|deadline|threshold|only"
     r"|don['’]?t|do not|avoid|make sure|ensure|should(?:n['’]t)?|without|by default|unless|until further notice|frozen|freeze|read-only"
-    r"|are not to|is not to|no one|nobody|everything|everyone|stays?|keep|ought to|supposed to|exclusively|strictly)\b",
+    r"|are not to|is not to|no one|nobody|everything|everyone|stays?|keep|ought to|supposed to|(?:it['’]?s|it is|is|are) (?:very |really |absolutely )?(?:crucial|critical|essential|important|vital|imperative)|has got to|guarantee[sd]?|remains?|exclusively|strictly)\b",
     r"\b(?:muss|müssen|darf|dürfen|niemals|immer|höchstens|mindestens|maximal|nur|soll(?:en|te)?|kein\w*|nicht)\b",
     r"\b(?:debe[n]?|nunca|siempre|como máximo|al menos|solo|sólo|no (?:usar|uses|debe))\b",
     r"\b(?:doit|doivent|jamais|toujours|au (?:plus|moins)|uniquement|il (?:ne )?faut|ne .{1,30} pas)\b",
@@ -131,13 +131,13 @@ REQUEST = _any(
     rf"^\W*(?:(?:please|also|and|now|then|next|first|finally|ok(?:ay)?|so|after that|once .{{3,60}}?,|before .{{3,60}}?,|when .{{3,60}}?,|one more thing|another thing|oh|btw|by the way|btw)[,:]?\s+)*(?:(?:can|could|would|will) you(?: please| also)?\s+|i(?:['’]d| would) (?:like|love|want) (?:you )?to\s+|i (?:want|need) you to\s+|(?:please|pls)\s+)?{_NOUN}(?:{DELIVER})\b(?!\s?[:=]|\s->)",
     rf"\b(?:we|you|i|someone)(?:['’](?:ll|d))?(?: will| still| also| should| really| probably| would)* (?:need|needs|want|have|ought|like|love)(?: you)? (?:also )?to (?:also )?(?:{DELIVER})\b",
     rf"\b(?:we|you) (?:should|must) (?:also |really |eventually )?(?:{DELIVER})\b|\b(?:can|could|would|will) you (?:please |also |then )*(?:{DELIVER})\b|\bplease (?:also |then )?(?:{DELIVER})\b",
-    r"\bi(?:['’]d| would) (?:like|love) (?:to (?:see|have|get)|an?|the)\b|\b(?:we|i) (?:still |also |really )*need (?:an?|the|some|more|better)\b|\bit would be (?:great|nice|good) (?:to|if)\b",
+    r"\bi(?:['’]d| would) (?:like|love) (?:to (?:see|have|get)|an?|the)\b|\b(?:we|i) (?:still |also |really )*need (?:an?|the|some|more|better)\b|\bit would be (?:great|nice|good) (?:to|if)\b|\bneeds? (?:an?|some|more|better|proper|its own|tests?|docs|documentation)\b|\b(?:is|are) still (?:missing|open)\b",
     r"\b(?:bitte|kannst du|könntest du)\b|\b(?:por favor|puedes|podrías)\b|\b(?:s['’]il te pla[iî]t|peux-tu|pourrais-tu)\b|请|帮我|ください|してほしい",
 )
 DEFERRED = _any(
     r"\b(?:don['’]?t forget|do not forget|remember to|remind me|to-?do|still (?:need|needs|have|has|missing|open|outstanding|to do|waiting|pending)|at some point|when you (?:have|get|find) (?:time|a (?:moment|chance|minute))|(?:do|that|this|it) later"
     r"|eventually|follow[- ]?up|open (?:question|request|task|point|item)|outstanding|next (?:step|sprint|week|up)|backlog|afterwards|before (?:we|the|you) (?:release|ship|merge|launch|deploy|demo|finish)|once .{3,60}? (?:is|are) (?:done|finished|merged|in|ready)"
-    r"|not (?:yet )?done|pending|keep .{1,30} on (?:the|your) list|on (?:the|your|my) list|for later|waiting (?:for|on)|nicht vergessen|noch offen|später|no olvides|pendiente|más tarde|n['’]oublie pas|plus tard|à faire)\b|\blater(?: on)?[,:]|别忘|待办|稍后|以后再|忘れず|後で|あとで",
+    r"|not (?:yet )?done|not urgent|low priority|nice to have|pending|keep .{1,30} on (?:the|your) list|on (?:the|your|my) list|for later|waiting (?:for|on)|nicht vergessen|noch offen|später|no olvides|pendiente|más tarde|n['’]oublie pas|plus tard|à faire)\b|\blater(?: on)?[,:]|别忘|待办|稍后|以后再|忘れず|後で|あとで",
 )
 CLAIMED = _any(
     r"\b(?:done|completed?|finished|implemented|added|fixed|created|wrote|written|updated|refactored|renamed|removed|deleted|migrated|documented|moved|extracted|replaced|converted|built|shipped|merged|deployed|resolved|set up|upgraded|improved|introduced|all set|in place|now works?|works now|is now|are now|landed|passes|passing)\b|✅|完成|已|erledigt|fertig|hecho|listo|terminé|fait\b|しました|完了",

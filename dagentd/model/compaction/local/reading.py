@@ -21,7 +21,7 @@ from dagentd.model.compaction.turns import Turn
 
 # Tokens up to which a statement of that strength is still an item: a checkpoint has some 5 000, and when it is full
 # the oldest leave, so what may be talk must not take the room of what is not.
-_ROOM = {STRONG: 1 << 60, MEDIUM: 3_800, WEAK: 1_800}
+_ROOM = {STRONG: 1 << 60, MEDIUM: 3_800, WEAK: 2_200}
 
 
 class Reading:
