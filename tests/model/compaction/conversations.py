@@ -23,6 +23,8 @@ DECIDE = (
      "Please stick with {x} in the {t}.", "After talking to the team: the {t} is going to use {x}."],
     ["Decided: {t} -> {x}", "{t}: {x}. Final.", "Team consensus is to adopt {x} as our {t} backend.", "I've made up my mind, {x} for the {t}", "pls take {x} for the {t}",
      "Our {t} shall be powered by {x}.", "we're standardising on {x} for all {t} work", "The architects signed off on {x} for the {t}."],
+    ["My call: {x} in the {t}.", "I'd say we take {x} for the {t}, end of discussion.", "The {t} gets {x}.", "Everyone agrees, {x} for the {t}", "{x} is what we build the {t} on.",
+     "Spoke with ops, they want {x} under the {t}.", "Please base the {t} on {x}.", "Resolution from today's meeting: {x} powers the {t}."],
 )  # fmt: skip
 REVERSE = (
     ["Actually, let's use {y} instead of {x} for the {t}.", "Change of plan: the {t} uses {y}, not {x}.", "Switch the {t} from {x} to {y}.",
@@ -31,6 +33,8 @@ REVERSE = (
      "Scrap what I said about the {t}, go with {y}.", "For the {t} we're dropping {x} in favour of {y}.", "The {t} will use {y} after all."],
     ["Scratch that - the {t} moves to {y}", "Update on the {t}: we're replacing {x} with {y}.", "{x} didn't work out, so the {t} is now on {y}.",
      "Reversing the earlier call on the {t}: {y} from here on.", "We're going back on {x}; {y} for the {t}.", "Let's not use {x} for the {t} — {y} please."],
+    ["Ops vetoed {x}, so the {t} is going on {y}.", "New decision on the {t}: {y}.", "{x} was a mistake. Move the {t} to {y}.", "I know I said {x}, but make the {t} run on {y}.",
+     "Plans changed: {y} for the {t}.", "Could you switch the {t} over to {y} please?", "We're ditching {x} in the {t}, {y} takes its place."],
 )  # fmt: skip
 VALUE = (
     [("The timeout of the {t} is {n} seconds.", "The timeout of the {t} is {m} seconds now."), ("Set the retry limit of the {t} to {n}.", "Set the retry limit of the {t} to {m} from now on."),
@@ -39,6 +43,8 @@ VALUE = (
      ("Keep {n} days of data in the {t}.", "Make that {m} days of data in the {t}.")],
     [("Max payload for the {t}: {n} bytes", "Max payload for the {t}: {m} bytes"), ("{t} cache TTL = {n}s", "{t} cache TTL = {m}s"),
      ("we cap the {t} at {n} concurrent jobs", "raise the {t} cap to {m} concurrent jobs"), ("The SLA for the {t} is {n} minutes", "The SLA for the {t} changed from {n} to {m} minutes")],
+    [("{t} quota: {n} per tenant", "{t} quota is now {m} per tenant"), ("Give the {t} {n} MB of heap.", "Give the {t} {m} MB of heap instead."), ("The {t} should poll every {n} ms", "Let the {t} poll every {m} ms, {n} is too often"),
+     ("We allow {n} items per page in the {t}.", "Increase that to {m} items per page in the {t}.")],
 )  # fmt: skip
 CONSTRAIN = (
     ["The {t} must never block for more than {n} ms.", "Don't add new dependencies to the {t}.", "Responses of the {t} have to stay below {n} KB.",
@@ -48,28 +54,36 @@ CONSTRAIN = (
     ["{t}: zero downtime during deploys, no exceptions.", "PII may not leave the EU in the {t}.", "It's crucial the {t} remains idempotent.", "Keep the {t} bundle under {n} kB.",
      "Under no circumstances should the {t} call production.", "The {t} cannot depend on network access.", "we can't break the public API of the {t}", "hard limit: {n} rows per {t} run",
      "Python 3.{n} compat is a must for the {t}"],
+    ["Nothing in the {t} may write to disk.", "The {t} has to finish in {n} ms or less.", "No external calls from the {t}, ever.", "Make sure the {t} stays GDPR compliant.", "I don't want any global state in the {t}.",
+     "{n} connections is the ceiling for the {t}.", "Every change to the {t} needs two reviews.", "The {t} is read-only for guests.", "Avoid breaking the CLI flags of the {t}."],
 )  # fmt: skip
 NUMBER = (
     ["The {t} handles {n} orders a day.", "FYI the {t} currently has {n} open tickets.", "Our budget for the {t} is {n} euros."],
     ["There are {n} rows in the table behind the {t}.", "p95 of the {t} was {n} ms last week.", "The customer number for the {t} is {n}."],
     ["{t}: {n} active users as of today", "Ticket for the {t} is PROJ-{n}", "We measured {n} req/s on the {t}", "the {t} took {n} ms in the last benchmark"],
+    ["Invoice {n} belongs to the {t}.", "Last month the {t} cost us {n} dollars.", "roughly {n} people use the {t}", "The {t} was at {n} errors yesterday."],
 )
 PLACE = (
     ["The {t} lives in {p}.", "You'll find the settings of the {t} in {p}.", "The entry point of the {t} is {p}."],
     ["Look at {p}, that's where the {t} starts.", "{p} holds the fixtures for the {t}.", "I put the notes on the {t} into {p}."],
     ["see {p} for the {t}", "I moved the {t} code to {p}", "config for the {t} → {p}", "`{p}` is the one that matters for the {t}"],
+    ["Everything about the {t} is under {p}", "The {t} reads {p} at startup.", "Check {p} before touching the {t}.", "{p} is generated, it belongs to the {t}"],
 )
 WISH = (
     ["Please also add a dry-run mode to the {t} at some point.", "Don't forget to write docs for the {t}.", "Can you add pagination to the {t}?", "We still need to benchmark the {t}."],
     ["When you have time, clean up the tests of the {t}.", "I'd like to see a dashboard for the {t}.", "Could you please look into the memory leak in the {t}?", "Later: support CSV in the {t}.", "TODO: rotate the keys of the {t}"],
     ["could you also get the {t} to emit structured logs", "one open point: the {t} has no health check", "it would be nice to have retries in the {t}", "next: migrate the {t} off the old cluster",
      "I also need a CSV export from the {t}", "Not urgent, but the {t} needs better error messages"],
+    ["While you're at it, add tracing to the {t}.", "The {t} could use a proper README.", "Somebody should look at the flaky tests of the {t}.", "After the release I want the {t} split in two.", "Also write a migration for the {t}",
+     "We haven't handled timeouts in the {t} yet.", "Please make the {t} keyboard accessible"],
 )
 FAILURE = (
     ["error TS{n}: Type 'string' is not assignable to type 'number' in {t}", "E{n}: {t} refused the connection", "AssertionError: expected {n} rows from the {t}"],
     ["fatal: could not read from remote {t} (code {n})", "ModuleNotFoundError: No module named 'mod_{n}'", "panic: runtime error: index out of range [{n}] in {t}"],
     ["TypeError: Cannot read properties of undefined (reading '{n}')", "E   assert {n} == 0", "ERROR: Job failed: exit code {n}", "npm ERR! code ELIFECYCLE_{n}",
      "Segmentation fault (core dumped) in {t}_{n}", "src/x.rs:{n}:5: error[E0382]: borrow of moved value"],
+    ["ValueError: invalid literal for int() with base 10: '{n}'", "x {n} problems (3 errors, 0 warnings) in {t}", "thread 'main' panicked at {t}.rs:{n}", "curl: (7) Failed to connect to localhost port {n}",
+     "error: failed to push some refs to '{t}-{n}'", "Expected: {n} Received: undefined"],
 )
 FILLER_USER = (
     ["looks good, continue", "thanks!", "What does this function do?", "Run the tests again.", "ok", "Can you explain why that works?", "Hmm, I see.", "Show me the diff.",
@@ -78,6 +92,8 @@ FILLER_USER = (
      "Let me know when you're done.", "I'm back from lunch.", "The weather here is awful, by the way.", "nice"],
     ["k", "sounds about right", "hm why though", "did that help?", "can we see the output", "I'd have expected something else here", "one sec, phone", "is {x} any good?", "haha nice", "ok go", "what's left?",
      "In my last project we used {x} for that.", "not sure I follow"],
+    ["I tried it locally and it felt fine.", "Can you walk me through the {t}?", "That was quick.", "what happens when the {t} restarts", "My colleague prefers {x}, but I have no opinion.", "Let's see how it goes.", "I'll be away for an hour.",
+     "Does {x} even support that?", "the diff is huge", "Could it be the {t}?", "keep going", "Right, that was my mistake.", "I read about {x} yesterday, looks neat."],
 )  # fmt: skip
 FILLER_ASSISTANT = (
     ["Let me look at the code first.", "The function reads the header, splits it and returns a tuple.", "I'll check how the {t} is wired up.", "Now I'm running the tests.",
@@ -86,6 +102,8 @@ FILLER_ASSISTANT = (
      "The tests cover the happy path only.", "Next I'll look at the callers.", "That explains the behaviour you saw."],
     ["On it.", "I've read the module; the flow is: parse, validate, store.", "There are a few ways to do this, for example with {x}.", "The helper in the {t} does most of the work here.", "Let me verify that assumption before I go on.",
      "Running the suite to be safe.", "The stack trace points at the serializer."],
+    ["I opened src/{t}/index.ts and went through the 3 exported functions.", "The loop runs 10 times and must finish before the callback fires.", "In general you should always close the handle, and this code does.", "I could switch to {x}, but I see no need.",
+     "Here's a summary of the {t}: it loads 2 files and never retries.", "Next, I'll update the 4 call sites.", "All good so far; 12 tests pass."],
 )  # fmt: skip
 NOISE = "Error handling in this module follows the usual pattern. The caller passes a context, the helper unpacks it. "
 

@@ -31,7 +31,7 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
     named = _names(new, old, one, other, weight)
     if named >= 1:
         return named
-    if _says_more(new, one, other, weight):
+    if _says_more(new, old, one, other, weight):
         return 0.9
     alike = likeness(one.content, other.content, weight) / 4
     if one.values and other.values:
@@ -70,17 +70,19 @@ def _dropped(phrase: str, old: str, one: Subject, other: Subject, weight: Weight
     return hit / 4 if is_choice else 0.0
 
 
-def _says_more(new: Statement, one: Subject, other: Subject, weight: Weight) -> bool:
-    """It has the earlier names and topic in it and a name or a value besides: `Kafka did not work out, the queue is on
-    NATS.` Whoever only says it in more words loses nothing either."""
+def _says_more(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> bool:
+    """It has the earlier names or values and the topic in it, and new ones besides: `Kafka did not work out, the queue is
+    on NATS.` Whoever only says it in more words loses nothing either."""
+    known, there = other.names | other.values, one.content | one.values
     more = (one.names | one.values) - other.content - other.values
-    if not more or not other.names <= one.content or not other.values <= one.values or not other.content:
+    topic = (one.content & other.content) - known
+    if not known <= there or not more or not topic:
         return False
-    if not other.names:
+    if not known:
         return new.marker > 1 and containment(other.content, one.content, weight) >= 0.9
-    if new.marker > 0 or one.negative != other.negative:
-        return _inside(one.content - more, other.content, weight) >= 0.7
-    return containment(other.content, one.content, weight) >= 0.9
+    if new.marker > 1:
+        return _inside(one.content - more, other.content, weight) >= 0.6
+    return not other.negative and not phrases.FIRM.search(old.lower()) and _inside(topic, other.content - known, weight) >= 0.6
 
 
 def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight) -> bool:
@@ -103,10 +105,13 @@ _SIZES = frozenset("b byt kb mb gb tb kib mib gib".split())
 
 
 def _comparable(one: Subject, other: Subject) -> bool:
-    """Numbers of rows and of requests have nothing to do with each other."""
-    if not one.units or not other.units or one.units & other.units:
+    """Numbers of rows and of requests have nothing to do with each other; neither have two reviews and a quota."""
+    if one.units & other.units or any(one.units & kind and other.units & kind for kind in (_TIMES, _SIZES)):
         return True
-    return any(one.units & kind and other.units & kind for kind in (_TIMES, _SIZES))
+    if one.units and other.units:
+        return False
+    spoken = {unit for unit in one.units | other.units if len(unit) > 3}
+    return not spoken - one.content - other.content
 
 
 def _another_choice(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> bool:

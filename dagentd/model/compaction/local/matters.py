@@ -41,8 +41,8 @@ class Matters:
             self._keep(self._draft.add(name, new.text, source), new, position)
 
     def reverses(self, new: Statement) -> bool:
-        """Whether it names an earlier decision that it rejects."""
-        return any(item.list == "decisions" and certainty(new, item.text, self.weight) > 1 for item in self._candidates(new))
+        """Whether it names an earlier decision that it changes."""
+        return any(item.list == "decisions" and certainty(new, item.text, self.weight) >= 0.9 for item in self._candidates(new))
 
     def weight(self, word: str) -> float:
         return math.log(2 + self._count / max(1, len(self._about.get(word, ()))))

@@ -22,6 +22,7 @@ LABEL = _any(
     r"|restricci(?:ón|ones)|décisions?|contraintes?|règles?|决定|约束|规则|決定|制約|ルール)(?:\s*(?:#|no\.?)?\s*\d+)?\W{0,3}(?:[:：—–]|\s-\s|$)",
 )
 CONSTRAINT = _any(
+    r"^(?:no|nothing|every|each|all|any) |, ever\b|\bmay\b|\bceiling\b|\bor less\b",
     r"\b(?:must(?:n['’]?t)?|never|always|shall(?: not)?|may not|mustn['’]t|cannot|can['’]t|has to|have to|needs? to (?:be|stay|remain|support"
     r"|work|run|fit|keep|handle|pass)|required?|requires|mandatory|forbidden|prohibited|not allowed|off[- ]limits|at (?:most|least)"
     r"|no (?:more|less|fewer|later|earlier|longer) than|no new\b|(?:not|never) (?:exceed|before|after)|exceed|up to \d|under \d|below \d|above \d"
@@ -65,7 +66,7 @@ TURN = _any(
     r"\b(?:actually|change of plans?|chang(?:ed?|ing) (?:my|our|the) (?:minds?|plans?|decision)|(?:on|having) (?:second thoughts?|reflection)|thinking about it"
     r"|scrap|scratch (?:that|the)|forget|never ?mind|(?:did|does|is|was|are)(?:n['’]t| not) (?:work(?:ing)? out|a good fit|cut it|good enough|an option)|going back on|going back to|ignore (?:what|that|my)|correction|i was wrong|no,? wait|wait,? no|revis(?:ed|ing|e)|revert(?:ing|ed)?|back to|switch(?:ing|ed)?"
     r"|mov(?:e|ing|ed) (?:away|off|over|from)|migrat(?:e|ing) (?:away|off|from)|instead|no longer|any ?more|any longer|rather than|replac(?:e|ed|es|ing)|drop(?:ping|ped)?|ditch(?:ing|ed)?|abandon(?:ing|ed)?"
-    r"|supersed\w+|overrul\w+|overrid\w+|after all|new plan|plans? changed|cancel(?:led|ling)?|undo|decided against|not .{1,30} after all|reconsider(?:ed|ing)?|strike that"
+    r"|supersed\w+|overrul\w+|overrid\w+|after all|new (?:plan|decision|choice|direction)|veto(?:ed)?|(?:was|is) (?:a mistake|the wrong (?:choice|call))|i know i said|i said .{1,40}\bbut|takes (?:its|their) place|plans? changed|cancel(?:led|ling)?|undo|decided against|not .{1,30} after all|reconsider(?:ed|ing)?|strike that"
     r"|hold on|taken? back|take(?:s|n)? that back|different(?:ly)? (?:now|approach)|reversed?|reversing|backtrack|swap(?:ped|ping)?|turns out|obsolete|void|out of date|outdated)\b",
     r"^\W*(?:no|nope|nah|wait|oops|sorry)\s?[,.!:—–-]",
     r"\b(?:doch|stattdessen|statt|nicht mehr|planänderung|anstatt|vergiss|zurück zu)\b|\b(?:en lugar de|en vez de|ya no|mejor|cambio de planes|olvida|en realidad)\b",
@@ -75,7 +76,7 @@ SHIFT = _any(
     r"\b(?:now|from now on|going forward|henceforth|as of (?:now|today|this)|from here on|starting (?:now|today)|update[d]?|make (?:it|that)|bump(?:ed)?|rais(?:e|ed|ing)|lower(?:ed|ing)?|increas(?:e|ed|ing)"
     r"|decreas(?:e|ed|ing)|reduc(?:e|ed|ing)|changed?(?: it| that)? to|as of today|from today|jetzt|ab sofort|ahora|désormais|maintenant)\b|现在|从现在|今後|これから",
 )
-ALSO = _any(r"\b(?:also|too|as well|additionally|in addition|on top of that|besides|both|auch|también|aussi|également)\b|也|还|さらに")
+ALSO = _any(r"\btoo[.!]?$|\b(?:also|as well|additionally|in addition|on top of that|besides|both|auch|también|aussi|également)\b|也|还|さらに")
 _THING = r"((?:[^\s,;:.()!?—–]|[.:,/](?=\S))+(?:\s+(?!(?:with|for|to|and|but|because|since|in|on|as|so|any ?more|any longer|after|over|then|we|let|use|anymore|now|is|are|it|at|by|mit|für|con|para|pour|avec)\b)(?:[^\s,;:.()!?—–]|[.:,/](?=\S))+){0,5})"
 _SKIP = r"(?:the |our |my |a |an |any |using |use of |idea of |decision (?:to use |on |about |to )?|plan (?:to use |to )?|(?:call|choice|idea) (?:on |about |of |to use |to )|earlier |previous |old |in |on |with |der |die |das |el |la |le |les )*"
 # What is named here was the choice so far ...
@@ -85,11 +86,12 @@ REPLACED = _any(
     r"\b(?:switch(?:ing|ed)?|mov(?:e|ing|ed)|chang(?:e|ed|ing)|migrat(?:e|ing|ed)|go(?:ing)?|rais(?:e|ed)|lower(?:ed)?|increased?|reduced?|bump(?:ed)?)\b.{0,40}?\bfrom (?:the |our )*" + _THING + r"\s+(?:to|over to|back to)\b",
     r"(?:,| -| —|;|\() ?(?:and )?not (?:the |a |an |in |with |on |to |by |for )*" + _THING,
     r"\b(?:chose|choose|chosen|pick(?:ed)?|prefer|opted for|going with|go with|use) .{1,40}? (?:over|not) (?:the |a )*" + _THING,
+    _THING + r" (?:was a mistake|was the wrong \w+|(?:did|does)(?:n['’]t| not) work\b.*|is not an option|(?:got|was) (?:vetoed|rejected))",
     _THING + r" (?:is|are) (?:out|gone|off the table|obsolete|dead|no longer\b.*|cancelled|dropped|scrapped)\b",
     r"([a-z0-9_.+/-]{2,40})\s?(?:ではなく|の代わりに|をやめ)|(?:而不是|代替|不再使用|不用)\s*([^\s，。；、]{1,20})",
 )
 REPLACES = _any(  # looked for first: the patterns above are costly
-    r"instead|going back|rather|place of|opposed to|away from|off|stop using|no longer|\bnot\b|don['’]?t use|won['’]?t|against|no more|get rid|replac|supersede|swap|from\b|over\b| out\b|gone"
+    r"mistake|wrong|work out|option|veto|reject|instead|going back|rather|place of|opposed to|away from|off|stop using|no longer|\bnot\b|don['’]?t use|won['’]?t|against|no more|get rid|replac|supersede|swap|from\b|over\b| out\b|gone"
     r"|obsolete|dead|cancel|drop|scrap|statt|lugar|vez|lieu|plutôt|ではなく|代わり|やめ|而不是|代替|不再|不用",
 )
 # ... and here either that or what it was chosen for.
@@ -126,6 +128,7 @@ DELIVER = (
 _NOUN = (
     r"(?!(?:audit|test|document|export|import|monitor|cover|design|release|schedule|build|support|profile|measure|draft|port|hook|seed|archive|update|benchmark|handle|complete|merge|set ?up|cleanup|upgrade|install|fix|change)"
     r"s?\s+(?!(?:the|an?|all|our|this|that|it|some|more|every|each|my|both|these|those)\b)(?:\S+\s+){0,4}?(?:is|are|was|were|must|should|has|have|will|may|can|cannot|needs?|runs?|takes?|lives?|=|->|goes|uses?)(?:\s|$))"
+    r"(?!(?:\S+\s+){1,4}?\S*[:=]\s)"
 )
 REQUEST = _any(
     rf"^\W*(?:(?:please|also|and|now|then|next|first|finally|ok(?:ay)?|so|after that|once .{{3,60}}?,|before .{{3,60}}?,|when .{{3,60}}?,|one more thing|another thing|oh|btw|by the way|btw)[,:]?\s+)*(?:(?:can|could|would|will) you(?: please| also)?\s+|i(?:['’]d| would) (?:like|love|want) (?:you )?to\s+|i (?:want|need) you to\s+|(?:please|pls)\s+)?{_NOUN}(?:{DELIVER})\b(?!\s?[:=]|\s->)",
@@ -135,9 +138,9 @@ REQUEST = _any(
     r"\b(?:bitte|kannst du|könntest du)\b|\b(?:por favor|puedes|podrías)\b|\b(?:s['’]il te pla[iî]t|peux-tu|pourrais-tu)\b|请|帮我|ください|してほしい",
 )
 DEFERRED = _any(
-    r"\b(?:don['’]?t forget|do not forget|remember to|remind me|to-?do|still (?:need|needs|have|has|missing|open|outstanding|to do|waiting|pending)|at some point|when you (?:have|get|find) (?:time|a (?:moment|chance|minute))|(?:do|that|this|it) later"
+    r"\b(?:could use (?:an?|some|more)|could do with|while you['’]re at it|some(?:one|body) should|don['’]?t forget|do not forget|remember to|remind me|to-?do|still (?:need|needs|have|has|missing|open|outstanding|to do|waiting|pending)|at some point|when you (?:have|get|find) (?:time|a (?:moment|chance|minute))|(?:do|that|this|it) later"
     r"|eventually|follow[- ]?up|open (?:question|request|task|point|item)|outstanding|next (?:step|sprint|week|up)|backlog|afterwards|before (?:we|the|you) (?:release|ship|merge|launch|deploy|demo|finish)|once .{3,60}? (?:is|are) (?:done|finished|merged|in|ready)"
-    r"|not (?:yet )?done|not urgent|low priority|nice to have|pending|keep .{1,30} on (?:the|your) list|on (?:the|your|my) list|for later|waiting (?:for|on)|nicht vergessen|noch offen|später|no olvides|pendiente|más tarde|n['’]oublie pas|plus tard|à faire)\b|\blater(?: on)?[,:]|别忘|待办|稍后|以后再|忘れず|後で|あとで",
+    r"|not (?:yet )?done|not urgent|low priority|nice to have|pending|keep .{1,30} on (?:the|your) list|on (?:the|your|my) list|for later|waiting (?:for|on)|nicht vergessen|noch offen|später|no olvides|pendiente|más tarde|n['’]oublie pas|plus tard|à faire)\b|(?:n['’]t|\bnot) .{1,40} yet\b|\blater(?: on)?[,:]|别忘|待办|稍后|以后再|忘れず|後で|あとで",
 )
 CLAIMED = _any(
     r"\b(?:done|completed?|finished|implemented|added|fixed|created|wrote|written|updated|refactored|renamed|removed|deleted|migrated|documented|moved|extracted|replaced|converted|built|shipped|merged|deployed|resolved|set up|upgraded|improved|introduced|all set|in place|now works?|works now|is now|are now|landed|passes|passing)\b|✅|完成|已|erledigt|fertig|hecho|listo|terminé|fait\b|しました|完了",

@@ -21,7 +21,7 @@ from dagentd.model.compaction.turns import Turn
 
 # Tokens up to which a statement of that strength is still an item: a checkpoint has some 5 000, and when it is full
 # the oldest leave, so what may be talk must not take the room of what is not.
-_ROOM = {STRONG: 1 << 60, MEDIUM: 3_800, WEAK: 2_200}
+_ROOM = {STRONG: 1 << 60, MEDIUM: 4_400, WEAK: 2_200}
 
 
 class Reading:
@@ -75,7 +75,7 @@ class Reading:
             self._failures.told(line, turn.id)
 
     def _stated(self, found: Statement, at: int, turn: Turn) -> None:
-        if found.kind == "request" and not ((found.rejected or found.dropped) and self._matters.reverses(found)):
+        if found.kind == "request" and not ((found.marker > 1 or found.rejected) and self._matters.reverses(found)):
             if self._used < _ROOM[found.strength]:
                 self._asked.append(self._wishes.take(found, turn.id))
             return

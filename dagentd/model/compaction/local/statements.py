@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from dagentd.model.compaction.local import phrases, prose
 from dagentd.model.compaction.local.judging import Kind, judged
 from dagentd.model.compaction.local.subjects import Subject, subject, words
 
-_TURN = re.compile(phrases.TURN.pattern, re.IGNORECASE)
+_CHANGES = re.compile(f"{phrases.TURN.pattern}|{phrases.SHIFT.pattern}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ class Statement:
     @cached_property
     def about(self) -> Subject:
         """Without the words that only say that something changes."""
-        return subject(" ".join(_TURN.sub(" ", self.text).split()))
+        return subject(" ".join(_CHANGES.sub(" ", self.text).split()))
 
     @property
     def only_rejects(self) -> bool:
         """It says what no longer holds and not what holds instead."""
         if self.marker < 2 or not (self.rejected or self.dropped or self.points):
             return False
-        return not words(self.text) - frozenset[str]().union(*map(words, (*self.rejected, *self.dropped)))
+        return not self.about.content - frozenset[str]().union(*map(words, (*self.rejected, *self.dropped)))
 
 
 def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statement]:
@@ -83,9 +83,10 @@ def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statem
             turned = Statement("fact", text, 0, by_user, before)
             before = turned if by_user and turned.marker > 1 else before
             continue
-        found = Statement(rated[0], prose.shortened(text), rated[1], by_user, before)
+        kind: Kind = "decision" if before is not None and rated[0] == "request" else rated[0]
+        found = Statement(kind, prose.shortened(text), rated[1], by_user, before)
         if found.kind == "request":
-            yield replace(found, after=None)
+            yield found
         elif found.only_rejects:
             before = found
         else:
