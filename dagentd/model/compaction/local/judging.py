@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from dagentd.model.compaction.local import phrases
+from dagentd.model.compaction.local import asking, changes, phrases
 
 Kind = Literal["decision", "request", "fact"]
 Rated = tuple[Kind, int]
@@ -27,45 +27,45 @@ def judged(text: str, lead: str, by_user: bool) -> Rated | None:
 def _of_user(text: str, low: str, lead: str) -> Rated | None:
     if phrases.LABEL.search(low) or (lead and phrases.LABEL.search(lead)):
         return ("decision", STRONG) if not text.endswith((":", "：")) else None
-    if text.endswith(("?", "？")) or phrases.POLITE.match(low):
+    if text.endswith(("?", "？")) or asking.POLITE.match(low):
         return _asked(low)
     if phrases.FIRM.search(low):
         return "decision", STRONG
-    if phrases.QUESTION.match(low):
+    if asking.QUESTION.match(low):
         return None
-    if phrases.DEFERRED.search(low):
+    if asking.DEFERRED.search(low):
         return "request", STRONG
     if phrases.HEDGED.search(low):
-        return ("request", MEDIUM) if phrases.REQUEST.search(low) and "would be" in low else None
-    return _stated_by_user(low, bool(phrases.TURN.search(low))) or _told(text, low)
+        return ("request", MEDIUM) if asking.REQUEST.search(low) and "would be" in low else None
+    return _stated_by_user(low, bool(changes.TURN.search(low))) or _told(text, low)
 
 
 def _asked(low: str) -> Rated | None:
     """Some questions are polite orders; the rest is over with the answer."""
-    if not phrases.POLITE.match(low) or phrases.HEDGED.search(phrases.POLITE.sub("", low)):
+    if not asking.POLITE.match(low) or phrases.HEDGED.search(asking.POLITE.sub("", low)):
         return None
-    order = phrases.POLITE.sub("", low)
-    return _stated_by_user(order, bool(phrases.TURN.search(order)))
+    order = asking.POLITE.sub("", low)
+    return _stated_by_user(order, bool(changes.TURN.search(order)))
 
 
 def _stated_by_user(low: str, turned: bool) -> Rated | None:
     """What he says plainly. To take something back and name what holds instead is a decision, also as an order."""
-    if phrases.REQUEST.search(low) and not (turned and phrases.CHOICE.search(low)):
+    if asking.REQUEST.search(low) and not (turned and phrases.CHOICE.search(low)):
         return "request", STRONG
     if turned or phrases.CHOICE.search(low):
         return "decision", STRONG
-    if phrases.MOMENTARY.search(low):
+    if asking.MOMENTARY.search(low):
         return None
-    if phrases.PROBLEM.search(low):
+    if asking.PROBLEM.search(low):
         return "request", MEDIUM
     return ("decision", STRONG) if phrases.CONSTRAINT.search(low) else None
 
 
 def _told(text: str, low: str) -> Rated | None:
     """Whatever else he says: what has something definite in it is worth keeping, other talk only while there is room."""
-    if _PRECISE.search(text) or phrases.KEYED.match(low) or (_NAMED.search(text) and not phrases.MOMENTARY.search(low)):
+    if _PRECISE.search(text) or phrases.KEYED.match(low) or (_NAMED.search(text) and not asking.MOMENTARY.search(low)):
         return "fact", WEAK if phrases.TALK.match(low) else MEDIUM
-    idle = phrases.TALK.match(low) or phrases.MOMENTARY.search(low) or text.endswith((":", "："))
+    idle = phrases.TALK.match(low) or asking.MOMENTARY.search(low) or text.endswith((":", "："))
     return ("fact", WEAK) if not idle and (text.count(" ") >= 4 or not text.isascii() and len(text) >= 6) else None
 
 

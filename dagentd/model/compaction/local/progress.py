@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dagentd.model.compaction.local import phrases, prose
+from dagentd.model.compaction.local import asking, phrases, prose
 from dagentd.model.compaction.local.draft import Draft
 from dagentd.model.compaction.local.wishes import Wishes
 from dagentd.model.compaction.turns import Turn
@@ -43,5 +43,5 @@ def _substance(words: str) -> Iterator[str]:
 
 
 def _asks(low: str) -> bool:
-    asked = low.endswith(("?", "？")) or phrases.REQUEST.search(low)
-    return bool(asked or (len(low) > 12 and phrases.MOMENTARY.search(low)))
+    asked = low.endswith(("?", "？")) or asking.REQUEST.search(low)
+    return bool(asked or (len(low) > 12 and asking.MOMENTARY.search(low)))

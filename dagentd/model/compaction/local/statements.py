@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from dagentd.model.compaction.local import phrases, prose
+from dagentd.model.compaction.local import changes, phrases, prose
 from dagentd.model.compaction.local.judging import Kind, judged
 from dagentd.model.compaction.local.subjects import Subject, subject, words
 
-_CHANGES = re.compile(f"{phrases.TURN.pattern}|{phrases.SHIFT.pattern}", re.IGNORECASE)
+_CHANGES = re.compile(f"{changes.TURN.pattern}|{changes.SHIFT.pattern}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -32,29 +32,29 @@ class Statement:
     @cached_property
     def marker(self) -> int:
         """How plainly it says that something changes: 0, 1, 2."""
-        own = 2 if phrases.TURN.search(self.low) else 1 if phrases.SHIFT.search(self.low) else 0
+        own = 2 if changes.TURN.search(self.low) else 1 if changes.SHIFT.search(self.low) else 0
         return max(own, self.after.marker) if self.after else own
 
     @cached_property
     def rejected(self) -> tuple[str, ...]:
         """What holds no more."""
-        own = _things(phrases.REPLACED, self.low) if phrases.REPLACES.search(self.low) else ()
+        own = _things(changes.REPLACED, self.low) if changes.REPLACES.search(self.low) else ()
         return (*self.after.rejected, *own) if self.after else own
 
     @cached_property
     def dropped(self) -> tuple[str, ...]:
         """What holds no more, or what it was about."""
-        own = _things(phrases.DROPPED, self.low)
+        own = _things(changes.DROPPED, self.low)
         return (*self.after.dropped, *own) if self.after else own
 
     @cached_property
     def points(self) -> bool:
         """At what was just said."""
-        return bool(phrases.THIS.search(self.low)) or (self.after is not None and self.after.points)
+        return bool(changes.THIS.search(self.low)) or (self.after is not None and self.after.points)
 
     @cached_property
     def adds(self) -> bool:
-        return self.marker < 2 and bool(phrases.ALSO.search(self.low))
+        return self.marker < 2 and bool(changes.ALSO.search(self.low))
 
     @cached_property
     def chooses(self) -> bool:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from itertools import islice
 
 from dagentd.model.compaction.items import Item
-from dagentd.model.compaction.local import phrases, prose
+from dagentd.model.compaction.local import asking, prose
 from dagentd.model.compaction.local.draft import Draft
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Words, containment, likeness, words
@@ -51,7 +51,7 @@ class Wishes:
 
     def withdrawn(self, sentence: str, source: str) -> bool:
         """Never mind the dark mode."""
-        if not phrases.WITHDRAWN.search(sentence.lower()):
+        if not asking.WITHDRAWN.search(sentence.lower()):
             return False
         about = words(sentence)
         closed = [item for item in self._sharing(about) if containment(about, words(item.text), self._weight) >= _DONE]
@@ -93,4 +93,4 @@ class Wishes:
 def claims(sentences: list[prose.Sentence]) -> list[str]:
     """That something is done, said plainly: not what is left, planned or asked."""
     lowered = ((one.text, one.text[:300].lower()) for one in sentences)
-    return [text for text, low in lowered if phrases.CLAIMED.search(low) and not phrases.UNDONE.search(low)]
+    return [text for text, low in lowered if asking.CLAIMED.search(low) and not asking.UNDONE.search(low)]
