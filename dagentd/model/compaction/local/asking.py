@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from dagentd.model.compaction.local.phrases import any_of
+
 POLITE = re.compile(
     r"^\W*(?:(?:ok|so|also|and|please|then|now)[,:]?\s+)*(?:can|could|would|will)(?:n['’]t)? (?:you"
     r"|we) (?:please |also |maybe |perhaps |now |just )*",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dagentd.model.compaction.local.phrases import any_of
+
 # Words that take something back. The first kind leaves no doubt, the second is also said of what is new.
 TURN = any_of(
     r"\b(?:actually|change of plans?|chang(?:ed?|ing) (?:my|our|the) (?:minds?|plans?|decision)|(?:on"
@@ -58,23 +59,17 @@ REPLACED = any_of(
     r"|stop using|no longer \w+(?: with)?|not (?:use|using|going with|doing)|don['’]?t use"
     r"|won['’]?t (?:use|be using)"
     r"|decided against|against|no more(?! than)|get rid of|replac(?:e|ing|es)|supersedes?"
-    r"|swap(?:ping)?(?: out)?|anstatt|statt|en lugar de|en vez de|au lieu d(?:e|u|es)|plutôt que)\s+"
-    + _SKIP
-    + _THING,
+    r"|swap(?:ping)?(?: out)?|anstatt|statt|en lugar de|en vez de|au lieu d(?:e|u|es)|plutôt que)\s+" + _SKIP + _THING,
     r"\b(?:switch(?:ing|ed)?|mov(?:e|ing|ed)|chang(?:e|ed|ing)|migrat(?:e|ing|ed)|go(?:ing)?|rais(?:e|ed)"
     r"|lower(?:ed)?|increased?|reduced?|bump(?:ed)?)\b.{0,40}?\bfrom (?:the |our )*"
     + _THING
     + r"\s+(?:to|over to|back to)\b",
-    r"(?:,| -| —|;|\() ?(?:and )?not (?:the |a |an |in |with |on |to |by |for )*"
-    + _THING,
+    r"(?:,| -| —|;|\() ?(?:and )?not (?:the |a |an |in |with |on |to |by |for )*" + _THING,
     r"\b(?:chose|choose|chosen|pick(?:ed)?|prefer|opted for|going with|go with|use) .{1,40}? (?:over"
-    r"|not) (?:the |a )*"
-    + _THING,
-    _THING
-    + r" (?:was a mistake|was the wrong \w+|(?:did|does)(?:n['’]t| not) work\b.*|is not an option|(?:got"
+    r"|not) (?:the |a )*" + _THING,
+    _THING + r" (?:was a mistake|was the wrong \w+|(?:did|does)(?:n['’]t| not) work\b.*|is not an option|(?:got"
     r"|was) (?:vetoed|rejected))",
-    _THING
-    + r" (?:is|are) (?:out|gone|off the table|obsolete|dead|no longer\b.*|cancelled|dropped|scrapped)\b",
+    _THING + r" (?:is|are) (?:out|gone|off the table|obsolete|dead|no longer\b.*|cancelled|dropped|scrapped)\b",
     r"([a-z0-9_.+/-]{2,40})\s?(?:ではなく|の代わりに|をやめ)|(?:而不是|代替|不再使用|不用)\s*([^\s，。；、]{1,20})",
 )
 REPLACES = any_of(  # looked for first: the patterns above are costly
@@ -87,7 +82,5 @@ REPLACES = any_of(  # looked for first: the patterns above are costly
 DROPPED = any_of(
     r"\b(?:forget|scrap|scratch|drop(?:ping|ped)?|ditch(?:ing|ed)?|abandon(?:ing|ed)?|cancel|overrid(?:e"
     r"|es|ing)|revers(?:e|es|ing)|undo|never ?mind|ignore|vergiss|olvida|oublie)(?: about"
-    r"| out)?(?: what (?:i|we) (?:said|decided|agreed)(?: earlier| before)?(?: about| on)?)?\s+"
-    + _SKIP
-    + _THING,
+    r"| out)?(?: what (?:i|we) (?:said|decided|agreed)(?: earlier| before)?(?: about| on)?)?\s+" + _SKIP + _THING,
 )

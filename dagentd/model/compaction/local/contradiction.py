@@ -1,14 +1,12 @@
-"""When a statement takes the place of an earlier one: by a word that says so, or by giving the same thing another value."""
+"""When a statement takes the place of an earlier one: by a word that says so, or by another value of the same."""
 
 from __future__ import annotations
 
-import re
-
 from dagentd.model.compaction.local import phrases
+from dagentd.model.compaction.local.choices import another_choice, is_choice
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Subject, Weight, Words, containment, likeness, subject, words
 
-_TICKET = re.compile(r"-\d{2,}$")
 _SAME = 0.85
 _ECHO = 0.8
 
@@ -36,7 +34,7 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
     alike = likeness(one.content, other.content, weight) / 4
     if one.values and other.values:
         return 0.5 + alike if _another_value(new, one, other, weight) else named
-    chosen = _another_choice(new, old, one, other, weight) or _opposite(one, other, weight)
+    chosen = another_choice(new, old, one, other, weight) or _opposite(one, other, weight)
     return 0.4 + alike if chosen else named
 
 
@@ -66,13 +64,13 @@ def _dropped(phrase: str, old: str, one: Subject, other: Subject, weight: Weight
     on_topic = bool(one.topic) and not one.topic & wanted and bool(one.topic & other.content)
     if hit and (on_topic or wanted & (one.names | other.names) or not one.content - wanted):
         return 1.0 + hit
-    is_choice = not other.negative and _is_choice(old) and bool(one.values) == bool(other.values)
-    return hit / 4 if is_choice else 0.0
+    chosen = not other.negative and is_choice(old) and bool(one.values) == bool(other.values)
+    return hit / 4 if chosen else 0.0
 
 
 def _says_more(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> bool:
-    """It has the earlier names or values and the topic in it, and new ones besides: `Kafka did not work out, the queue is
-    on NATS.` Whoever only says it in more words loses nothing either."""
+    """It has the earlier names or values and the topic in it, and new ones besides: `Kafka did not work out, the queue
+    is on NATS.` Whoever only says it in more words loses nothing either."""
     known, there = other.names | other.values, one.content | one.values
     more = (one.names | one.values) - other.content - other.values
     topic = (one.content & other.content) - known
@@ -82,7 +80,11 @@ def _says_more(new: Statement, old: str, one: Subject, other: Subject, weight: W
         return new.marker > 1 and containment(other.content, one.content, weight) >= 0.9
     if new.marker > 1:
         return _inside(one.content - more, other.content, weight) >= 0.6
-    return not other.negative and not phrases.FIRM.search(old.lower()) and _inside(topic, other.content - known, weight) >= 0.6
+    return (
+        not other.negative
+        and not phrases.FIRM.search(old.lower())
+        and _inside(topic, other.content - known, weight) >= 0.6
+    )
 
 
 def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight) -> bool:
@@ -100,8 +102,8 @@ def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight)
     return new.marker > 1 and not apart and _inside(one.content, other.content, weight) >= 0.6
 
 
-_TIMES = frozenset("ms s sec second m min minut h hour d day week month".split())
-_SIZES = frozenset("b byt kb mb gb tb kib mib gib".split())
+_TIMES = frozenset(["ms", "s", "sec", "second", "m", "min", "minut", "h", "hour", "d", "day", "week", "month"])
+_SIZES = frozenset(["b", "byt", "kb", "mb", "gb", "tb", "kib", "mib", "gib"])
 
 
 def _comparable(one: Subject, other: Subject) -> bool:
@@ -112,54 +114,6 @@ def _comparable(one: Subject, other: Subject) -> bool:
         return False
     spoken = {unit for unit in one.units | other.units if len(unit) > 3}
     return not spoken - one.content - other.content
-
-
-def _another_choice(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> bool:
-    """Redis for the cache; Memcached for the cache. What both share is the topic, what they do not are the choices."""
-    if one.negative or other.negative or not _is_choice(old) or not (new.chooses or new.marker):
-        return False
-    if one.values or other.values:
-        return False
-    topic = one.content & other.content
-    chosen, replaced = one.content - topic, other.content - topic
-    spoken_of = one.scope | one.head
-    if not topic or not chosen or not replaced or (len(spoken_of) > 1 and not spoken_of & topic):
-        return False
-    if new.marker < 2 or _same_slot(one, other, weight):
-        return _same_slot(one, other, weight)
-    beside = min(len(chosen - one.names), len(replaced - other.names))
-    if not (chosen & one.names and replaced & other.names):
-        return len(topic) >= 2 and _short(chosen, one) and _short(replaced, other)
-    return _is_place(chosen & one.names) == _is_place(replaced & other.names) and (beside == 0 or len(topic) >= max(2, beside))
-
-
-def _short(side: Words, of: Subject) -> bool:
-    return bool(side & of.names) or len(side) <= 2
-
-
-def _is_place(names: Words) -> bool:
-    """A path or the number of a ticket: nothing that a product could take the place of."""
-    return any("/" in name or _TICKET.search(name) for name in names)
-
-
-def _same_slot(one: Subject, other: Subject, weight: Weight) -> bool:
-    """Without a word that says so: the same use, or the same subject, and what is chosen no longer than a name."""
-    for about, before in ((one.scope, other.scope), (one.head, other.head)):
-        chosen, replaced = one.content - about, other.content - before
-        if not about or not chosen or not replaced or chosen & replaced or likeness(about, before, weight) < 0.9:
-            continue
-        if _is_place(chosen) != _is_place(replaced):
-            continue
-        if (about is one.scope and len(chosen) == 1 == len(replaced)) or (chosen <= one.names and replaced <= other.names):
-            return True
-    return False
-
-
-def _is_choice(old: str) -> bool:
-    low = old.lower()
-    if phrases.FIRM.search(low):
-        return False
-    return bool(phrases.CHOICE.search(low) or phrases.LABEL.search(low) or phrases.KEYED.match(low) or subject(old).names)
 
 
 def _opposite(one: Subject, other: Subject, weight: Weight) -> bool:

@@ -12,8 +12,11 @@ Rated = tuple[Kind, int]
 STRONG, MEDIUM, WEAK = 3, 2, 1
 
 # What a reader would miss if it were gone: a number, a path, an address, a name in code.
-_PRECISE = re.compile(r"\d|`[^`]+`|(?<![\w<])(?:[\w.@~-]*/)+[\w.-]+|\b\w+\.(?:[a-z]{1,4}\d?|[a-z]{1,3}json|toml|yaml|lock)\b|\b[a-z]+_[a-z_]+\b|\b[A-Z]{2,}[A-Z0-9_-]+\b")
-_NAMED = re.compile(r"(?<=[^.!?] )(?!I\b)[A-Z][\w.+#-]+|\b[A-Za-z]+[a-z][A-Z]\w*|\b[A-Z]{2,}\b")
+_PRECISE = re.compile(
+    r"\d|`[^`]+`|(?<![\w<])(?:[\w.@~-]*/)+[\w.-]+|\b\w+\.(?:[a-z]{1,4}\d?|[a-z]{1,3}json|toml|yaml|lock)\b"
+    r"|\b[a-z]+_[a-z_]+\b|\b[A-Z]{2,}[A-Z0-9_-]+\b"
+)
+_NAMED = re.compile(r"(?<=[^.!?] )(?!I\b)[A-Z][\w.+#-]+|\b\w*[a-z][A-Z]\w*|\b[A-Z]{2,}\b")
 
 
 def judged(text: str, lead: str, by_user: bool) -> Rated | None:
@@ -62,11 +65,11 @@ def _stated_by_user(low: str, turned: bool) -> Rated | None:
 
 
 def _told(text: str, low: str) -> Rated | None:
-    """Whatever else he says: what has something definite in it is worth keeping, other talk only while there is room."""
+    """Whatever else he says: what has something definite in it is worth keeping, other talk while there is room."""
     if _PRECISE.search(text) or phrases.KEYED.match(low) or (_NAMED.search(text) and not asking.MOMENTARY.search(low)):
         return "fact", WEAK if phrases.TALK.match(low) else MEDIUM
     idle = phrases.TALK.match(low) or asking.MOMENTARY.search(low) or text.endswith((":", "："))
-    return ("fact", WEAK) if not idle and (text.count(" ") >= 4 or not text.isascii() and len(text) >= 6) else None
+    return ("fact", WEAK) if not idle and (text.count(" ") >= 4 or (not text.isascii() and len(text) >= 6)) else None
 
 
 def _of_assistant(text: str, low: str, lead: str) -> Rated | None:

@@ -1,4 +1,4 @@
-"""What was stated so far, found by what it is about: a statement is new, says the same again, or takes another's place."""
+"""What was stated so far, found by what it is about: a statement is new, says the same or takes another's place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Words, likeness, subject, words
 from dagentd.model.compaction.operations import ListName
 
-_RAREST, _EACH = 6, 16  # words of a statement, and items for each, that are looked at: cost does not grow with the session
+_RAREST, _EACH = (
+    6,
+    16,
+)  # words of a statement, and items for each, that are looked at: cost does not grow with the session
 _NEAR = 4  # messages back to which "scrap that" may point
 
 
@@ -31,7 +34,11 @@ class Matters:
         """`wanted` is whether there is room for it as an item of its own."""
         found = self._candidates(new)
         same = [item for item in found if repeats(new, item.text, self.weight)]
-        replaced = [] if same and (not new.by_user or not new.marker) else self._replaced(new, [i for i in found if i not in same])
+        replaced = (
+            []
+            if same and (not new.by_user or not new.marker)
+            else self._replaced(new, [i for i in found if i not in same])
+        )
         replaced = replaced or ([] if same else self._pointed(new, position))
         if replaced:
             self._supersede(new, replaced, source, position)
@@ -42,7 +49,9 @@ class Matters:
 
     def reverses(self, new: Statement) -> bool:
         """Whether it names an earlier decision that it changes."""
-        return any(item.list == "decisions" and certainty(new, item.text, self.weight) >= 0.9 for item in self._candidates(new))
+        return any(
+            item.list == "decisions" and certainty(new, item.text, self.weight) >= 0.9 for item in self._candidates(new)
+        )
 
     def weight(self, word: str) -> float:
         return math.log(2 + self._count / max(1, len(self._about.get(word, ()))))
@@ -76,7 +85,11 @@ class Matters:
     def _supersede(self, new: Statement, replaced: list[Item], source: str, position: int) -> None:
         text = new.text
         if not subject(text).content and (about := sorted(subject(replaced[0].text).content)):
-            text = f"{text.rstrip('.')} ({' '.join(word for word in _surface(replaced[0].text) if word)})" if about else text
+            text = (
+                f"{text.rstrip('.')} ({' '.join(word for word in _surface(replaced[0].text) if word)})"
+                if about
+                else text
+            )
         for item in sorted(replaced, key=lambda one: one.list != "decisions"):
             self._forget(item)
             self._keep(self._draft.supersede(item, text, source), new, position)
@@ -104,7 +117,9 @@ def _all_words(text: str) -> Words:
 
 def is_stated(item: Item) -> bool:
     """In somebody's words, as opposed to a record of work."""
-    return item.list == "decisions" or (item.list == "completed" and not item.text.startswith(("Edited ", "Ran `", "Check `")))
+    return item.list == "decisions" or (
+        item.list == "completed" and not item.text.startswith(("Edited ", "Ran `", "Check `"))
+    )
 
 
 def _surface(text: str) -> list[str]:

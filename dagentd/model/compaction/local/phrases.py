@@ -1,7 +1,7 @@
 """How people say that something is decided, limited or so, and how they only talk about it.
 
-All patterns here and beside are for text in lower case, which is several times faster than to ignore it. English first; of
-German, Spanish, French, Chinese and Japanese the handful of words that carry most statements."""
+All patterns here and beside are for text in lower case, which is several times faster than to ignore it. English
+first; of German, Spanish, French, Chinese and Japanese the handful of words that carry most statements."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import re
 
 def any_of(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns))
+
 
 STEERING = any_of(
     r"\b(?:ignore|disregard|forget)\b.{0,30}\b(?:previous|prior|above|earlier"

@@ -1,4 +1,4 @@
-"""A message's own sentences: without code, quotations, pasted logs and tagged blocks, which are data and state nothing."""
+"""A message's own sentences: without code, quotations, logs and tagged blocks, which are data and state nothing."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ _LOGGED = re.compile(
 _CODE_ENDS = (";", "{", "}", "):", "=>", "*/")
 _CODE = re.compile(r"\s*(?:import|from|const|let|var|def|class|return|#include)\s.*[;:('\"]")
 _END = re.compile(r"(?:(?<=[.!?…])[\"'”’)\]*_`]{0,3}\s+|(?<=[。！？])[」』”]?\s*)")
-_NO_END = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|z\.B|d\.h|bzw|p\.ej|Mr|Mrs|Dr|St|No|Nr|Fig|ca|v)|\b[A-Z]|^\W*\d+)\.$")
+_NO_END = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|z\.B|d\.h|bzw|p\.ej|Mr|Mrs|Dr|St|No|Nr|Fig|ca|v)|\b[A-Z]|^\W*\d+)\.$"
+)
 _GREETING = re.compile(
-    r"^(?:(?:ok(?:ay)?|great|thanks?(?: you)?|perfect|cool|nice|good|hi|hey|hello|sure|got it|understood|right|yes|yeah|yep"
+    r"^(?:(?:ok(?:ay)?|great|thanks?(?: you)?|perfect|cool|nice|good|hi|hey|hello|sure|got it|understood|right"
+    r"|yes|yeah|yep"
     r"|alright|awesome|makes sense|sounds good|btw|by the way|noted)\b[\s,!.:;—–-]+)+",
     re.IGNORECASE,
 )

@@ -10,9 +10,9 @@ from dagentd.model.compaction.local import phrases, progress, prose, wishes
 from dagentd.model.compaction.local.deeds import Deed, deeds
 from dagentd.model.compaction.local.draft import Draft, tokens
 from dagentd.model.compaction.local.failures import Failures
+from dagentd.model.compaction.local.judging import MEDIUM, STRONG, WEAK
 from dagentd.model.compaction.local.matters import Matters
 from dagentd.model.compaction.local.reported import errors
-from dagentd.model.compaction.local.judging import MEDIUM, STRONG, WEAK
 from dagentd.model.compaction.local.statements import Statement, statements
 from dagentd.model.compaction.local.wishes import Wishes
 from dagentd.model.compaction.local.work import Work
@@ -33,7 +33,7 @@ class Reading:
         self._failures, self._work = Failures(self._draft), Work(self._draft)
         self._evidence = False  # whether something was achieved since the user spoke last
         self._asked: list[str] = []  # ids of what the user's last message asked for
-        self._proposal = ("", "")
+        self._proposal = ""
 
     def operations(self) -> list[Operation]:
         done: dict[int, list[Deed]] = defaultdict(list)
@@ -64,7 +64,7 @@ class Reading:
         if not said and not turn.words.strip():
             return
         self._affirmed(at, turn)
-        self._evidence, self._asked, self._proposal = False, [], ("", "")
+        self._evidence, self._asked, self._proposal = False, [], ""
         for one in said:
             self._wishes.withdrawn(one.text, turn.id)
         for claim in wishes.claims(said):
@@ -90,7 +90,7 @@ class Reading:
 
     def _affirmed(self, at: int, turn: Turn) -> None:
         """A short yes makes the assistant's proposal a decision."""
-        text, source = self._proposal
+        text = self._proposal
         if text and len(turn.words) < 120 and phrases.AFFIRMED.match(turn.words.strip().lower()):
             agreed = prose.shortened(f"{text} (user: {prose.shortened(turn.words, 60)})", 400)
             self._matters.take(Statement("decision", agreed, STRONG, True), "decisions", turn.id, at, True)
@@ -102,7 +102,7 @@ class Reading:
         self._claimed(wishes.claims(said), turn)
         for one in said:
             if phrases.PROPOSAL.search(one.text.lower()):
-                self._proposal = prose.shortened(prose.ungreeted(one.text)), turn.id
+                self._proposal = prose.shortened(prose.ungreeted(one.text))
             elif one.text in errors(one.text):
                 self._failures.told(one.text, turn.id)
 

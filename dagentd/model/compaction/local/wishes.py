@@ -68,7 +68,9 @@ class Wishes:
 
     def get(self, id: str) -> Item | None:
         item = self._draft.get(id)
-        return item if item and item.list in ("pending", "inProgress") and not item.resolved and not item.pinned else None
+        return (
+            item if item and item.list in ("pending", "inProgress") and not item.resolved and not item.pinned else None
+        )
 
     def _covers(self, claim: str, item: Item) -> bool:
         about = words(item.text)

@@ -1,4 +1,4 @@
-"""What was completed, from evidence: the files that were changed, folder by folder, and what was built, tested, committed."""
+"""What was completed, from evidence: files that were changed, folder by folder; what was built, tested, committed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _EDITED, _UNKNOWN = "Edited ", "Edited, outcome unknown: "
 _WIDEST = 400  # characters of one item; a folder with more files has several
 _ENTRY = re.compile(r"(.+?)(?: \((\d+) times\))?$")
 _RAN = re.compile(r"(Ran|Check) `([^`]+)`: ")
-_SUMMARY = re.compile(r"^.*\b\d+ (?:passed|passing|tests? passed|ok)\b.*$|^test result: ok.*$|^Tests:\s.*$", re.MULTILINE)
+_SUMMARY = re.compile(
+    r"^.*\b\d+ (?:passed|passing|tests? passed|ok)\b.*$|^test result: ok.*$|^Tests:\s.*$", re.MULTILINE
+)
 _COMMIT = re.compile(r"\bgit (?:commit|tag|push|merge|revert|cherry-pick|rebase)\b")
 
 
@@ -79,10 +81,16 @@ class Work:
             known = None
         if deed.failed:
             if known is not None and "passed" in known.text and not known.pinned:
-                self._ran[what] = self._draft.supersede(known, f"{_label(deed)} `{what}`: passed earlier, then failed", *deed.sources)
+                self._ran[what] = self._draft.supersede(
+                    known, f"{_label(deed)} `{what}`: passed earlier, then failed", *deed.sources
+                )
             return
         text = f"{_label(deed)} `{what}`: {_outcome(deed)}"
-        item = self._draft.supersede(known, text, *deed.sources) if known else self._draft.add("completed", text, *deed.sources)
+        item = (
+            self._draft.supersede(known, text, *deed.sources)
+            if known
+            else self._draft.add("completed", text, *deed.sources)
+        )
         self._ran[what] = item
 
 
