@@ -58,16 +58,13 @@ def blocks(content: Any) -> Iterator[ToolUse]:
 
 
 def told_uses(use: Any) -> Iterator[ToolUse]:
-    """As our own metadata has it: the call with its result, if that is known."""
-    if isinstance(use, list):
-        for each in use:
-            yield from told_uses(each)
-    elif isinstance(use, dict) and isinstance(use.get("name"), str):
-        result = use.get("result")
-        words = _words(result)
-        failed = None if result is None else _failed(use, result)
-        given = use.get("input")
-        yield ToolUse("", use["name"], given, "" if result is None else words, failed, _paths(given))
+    """As our own metadata has it: the call with its result, if that is known; one, or a list of them."""
+    for each in use if isinstance(use, list) else [use]:
+        if not isinstance(each, dict) or not isinstance(each.get("name"), str):
+            continue
+        result, given = each.get("result"), each.get("input")
+        failed = None if result is None else _failed(each, result)
+        yield ToolUse("", each["name"], given, "" if result is None else _words(result), failed, _paths(given))
 
 
 def _failed(use: Mapping[str, Any], result: Any) -> bool:

@@ -1,6 +1,6 @@
 """How many planted facts are left after rounds of compaction, within the room of a checkpoint.
 
-    python -m tests.model.compaction.measuring     prints the figures"""
+python -m tests.model.compaction.measuring     prints the figures"""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ _PRECISE = re.compile(
     r"|\b[a-z]+_[a-z_]+\b|\b[A-Z]{2,}[A-Z0-9_-]+\b"
 )
 _NAMED = re.compile(r"(?<=[^.!?] )(?!I\b)[A-Z][\w.+#-]+|\b\w*[a-z][A-Z]\w*|\b[A-Z]{2,}\b")
+_NOT_STATED = (phrases.HEDGED, phrases.PROPOSAL, phrases.REPORTED)
 
 
 def judged(text: str, lead: str, by_user: bool) -> Rated | None:
@@ -32,6 +33,8 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
         return ("decision", STRONG) if not text.endswith((":", "：")) else None
     if text.endswith(("?", "？")) or asking.POLITE.match(low):
         return _asked(low)
+    if phrases.REPORTED.search(low):
+        return None
     if phrases.FIRM.search(low):
         return "decision", STRONG
     if asking.QUESTION.match(low):
@@ -73,7 +76,7 @@ def _told(text: str, low: str) -> Rated | None:
 
 
 def _of_assistant(text: str, low: str, lead: str) -> Rated | None:
-    if text.endswith(("?", "？", ":", "：")) or phrases.HEDGED.search(low) or phrases.PROPOSAL.search(low):
+    if text.endswith(("?", "？", ":", "：")) or any(talk.search(low) for talk in _NOT_STATED):
         return None
     if phrases.LABEL.search(low) or (lead and phrases.LABEL.search(lead)):
         return "decision", STRONG

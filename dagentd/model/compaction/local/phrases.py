@@ -111,6 +111,8 @@ HEDGED = any_of(
     r"|not settled|up for debate|vielleicht|könnte|quizás|tal vez|peut-être|pourrait)\b|也许|可能|かもしれ",
     r"\b(?:used to|previously|back then|in (?:my|our) (?:last|old|previous) (?:project|job|team)"
     r"|once upon)\b",
+)
+REPORTED = any_of(
     r"\b(?:docs?|documentation|readme|article|blog(?: post)?|tutorial|stack ?overflow|comment|log|logs"
     r"|output|page|changelog|commit message) (?:says?|said|claims?|states?|mentions?|suggests?"
     r"|recommends?)\b",

@@ -14,6 +14,7 @@ from dagentd.model.compaction.local.judging import MEDIUM, STRONG, WEAK
 from dagentd.model.compaction.local.matters import Matters
 from dagentd.model.compaction.local.reported import errors
 from dagentd.model.compaction.local.statements import Statement, statements
+from dagentd.model.compaction.local.subjects import words
 from dagentd.model.compaction.local.wishes import Wishes
 from dagentd.model.compaction.local.work import Work
 from dagentd.model.compaction.operations import ListName, Operation
@@ -112,7 +113,7 @@ class Reading:
         if not claims or any(closed) or not self._evidence:
             return
         asked = [item for item in map(self._wishes.get, self._asked) if item is not None]
-        if len(asked) == 1 and len(claims[0]) < 40:
+        if len(asked) == 1 and len(words(claims[0])) < 2:
             self._wishes.close(asked[0], True, turn.id)
         elif len(claims[0]) > 25 and self._used < _ROOM[WEAK]:
             self._draft.add("completed", prose.shortened(claims[0]), turn.id)
