@@ -6,10 +6,27 @@ first; of German, Spanish, French, Chinese and Japanese the handful of words tha
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 
 def any_of(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns))
+    """One pattern of all. What begins at a word stands behind one boundary: to look for it before each of a hundred
+    alternatives, at each letter, took four times as long."""
+    every = [one for pattern in patterns for one in _alternatives(pattern)]
+    at_words = "|".join(one.removeprefix(r"\b") for one in every if one.startswith(r"\b"))
+    others = [one for one in every if not one.startswith(r"\b")]
+    return re.compile("|".join([rf"\b(?:{at_words})", *others] if at_words else others))
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """Split where a bar is neither in a group nor in a class."""
+    depth, begin = 0, 0
+    for found in re.finditer(r"\\.|\[(?:\\.|[^\]])*\]|[()|]", pattern):
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if found[0] == "|" and depth == 0:
+            yield pattern[begin : found.start()]
+            begin = found.end()
+    yield pattern[begin:]
 
 
 STEERING = any_of(
