@@ -121,7 +121,8 @@ def test_output_is_the_same_in_another_process_with_another_hash_seed() -> None:
         from dagentd.model.compaction.local import operations
         from dagentd.model.compaction.turns import turn
         from tests.model.compaction.conversations import conversation
-        print([each.model_dump_json() for each in operations([], [turn(raw) for raw in conversation(1, 1, 400).messages])])"""
+        told = [turn(raw) for raw in conversation(1, 1, 400).messages]
+        print([each.model_dump_json() for each in operations([], told)])"""
     runs = {
         subprocess.run(
             [sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True

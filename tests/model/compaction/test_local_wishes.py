@@ -39,6 +39,13 @@ def test_the_same_wish_twice_is_one() -> None:
     assert after(*told)["pending"] == ["Please add a /health endpoint."]
 
 
+def test_of_a_wish_that_is_changed_only_the_newest_side_stays() -> None:
+    later = "Please add an /alive endpoint instead of the /health endpoint."
+    assert after(user("Please add a /health endpoint."), user(later))["pending"] == [later]
+    both = "Please add a /health endpoint.", "Please add a login page."
+    assert after(*map(user, both))["pending"] == list(both)
+
+
 def test_done_is_what_is_said_and_what_tools_show() -> None:
     asked = user("Please add a /health endpoint.")
     claim = assistant("I've added the /health endpoint.")

@@ -7,6 +7,7 @@ from collections import defaultdict
 from itertools import islice
 
 from dagentd.model.compaction.items import Item
+from dagentd.model.compaction.items import new as item_of
 from dagentd.model.compaction.local.contradiction import certainty, repeats
 from dagentd.model.compaction.local.draft import Draft
 from dagentd.model.compaction.local.statements import Statement
@@ -32,6 +33,9 @@ class Matters:
 
     def take(self, new: Statement, name: ListName, source: str, position: int, wanted: bool) -> None:
         """`wanted` is whether there is room for it as an item of its own."""
+        if (known := self._draft.get(item_of(name, new.text, (), "").id)) is not None and not known.resolved:
+            self._draft.also(known.id, source)
+            return
         found = self._candidates(new)
         same = [item for item in found if repeats(new, item.text, self.weight)]
         replaced = (

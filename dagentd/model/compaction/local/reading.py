@@ -22,14 +22,15 @@ from dagentd.model.compaction.turns import Turn
 
 # Tokens up to which a statement of that strength is still an item: a checkpoint has some 5 000, and when it is full
 # the oldest leave, so what may be talk must not take the room of what is not.
-_ROOM = {STRONG: 1 << 60, MEDIUM: 4_400, WEAK: 2_200}
+_ROOM = {STRONG: 1 << 60, MEDIUM: 4_400, WEAK: 3_200}
 
 
 class Reading:
     def __init__(self, items: Sequence[Item], turns: Sequence[Turn]) -> None:
         self._draft = Draft(items)
         self._turns = turns
-        self._used = tokens(items)
+        self._used = sum(tokens(item.text) for item in items)
+        self._talk = 200 + 2 * len(turns)  # tokens for what may be talk: early rounds must not fill the room with it
         self._matters, self._wishes = Matters(self._draft), Wishes(self._draft)
         self._failures, self._work = Failures(self._draft), Work(self._draft)
         self._evidence = False  # whether something was achieved since the user spoke last
@@ -77,17 +78,27 @@ class Reading:
 
     def _stated(self, found: Statement, at: int, turn: Turn) -> None:
         if found.kind == "request" and not ((found.marker > 1 or found.rejected) and self._matters.reverses(found)):
-            if self._used < _ROOM[found.strength]:
+            if self._has_room(found.strength):
                 self._asked.append(self._wishes.take(found, turn.id))
             return
         name: ListName = "decisions" if found.by_user or found.kind == "decision" else "completed"
-        wanted = self._used < _ROOM[found.strength]
+        wanted = self._has_room(found.strength)
         if not wanted and not found.marker:
             return
+        if found.by_user and found.marker > 1:
+            self._wishes.changed(found, turn.id)
         before = len(self._draft)
         self._matters.take(found, name, turn.id, at, wanted)
         if len(self._draft) > before:
-            self._used += len(found.text) // 4 + 3
+            self._took(found)
+
+    def _has_room(self, strength: int) -> bool:
+        return self._used < _ROOM[strength] and (strength > WEAK or self._talk > 0)
+
+    def _took(self, found: Statement) -> None:
+        size = tokens(found.text)
+        self._used += size
+        self._talk -= size if found.strength == WEAK else 0
 
     def _affirmed(self, at: int, turn: Turn) -> None:
         """A short yes makes the assistant's proposal a decision."""
@@ -115,5 +126,5 @@ class Reading:
         asked = [item for item in map(self._wishes.get, self._asked) if item is not None]
         if len(asked) == 1 and len(words(claims[0])) < 2:
             self._wishes.close(asked[0], True, turn.id)
-        elif len(claims[0]) > 25 and self._used < _ROOM[WEAK]:
+        elif len(claims[0]) > 25 and self._has_room(WEAK):
             self._draft.add("completed", prose.shortened(claims[0]), turn.id)

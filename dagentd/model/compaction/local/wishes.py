@@ -8,6 +8,7 @@ from itertools import islice
 
 from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.local import asking, prose
+from dagentd.model.compaction.local.contradiction import certainty
 from dagentd.model.compaction.local.draft import Draft
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Words, containment, likeness, words
@@ -31,9 +32,21 @@ class Wishes:
             if likeness(about, words(item.text), self._weight) >= _SAME:
                 self._draft.also(item.id, source)
                 return item.id
+        if changed := self.changed(wish, source, 0.5):
+            return changed[-1].id
         item = self._draft.add("pending", wish.text, source)
         self._index(item)
         return item.id
+
+    def changed(self, new: Statement, source: str, sure: float = 0.9) -> list[Item]:
+        """What was asked for otherwise: of a wish that is reversed only the newest side stays."""
+        old = [item for item in self._sharing(words(new.text)) if certainty(new, item.text, self._weight) >= sure]
+        for item in old:
+            self._forget(item)
+        after = [self._draft.supersede(item, new.text, source) for item in old]
+        for item in after[-1:]:
+            self._index(item)
+        return after
 
     def done(self, claim: str, evidence: bool, *sources: str) -> bool:
         """A claim closes what it speaks of: as completed where something shows it, else only as no longer open."""
