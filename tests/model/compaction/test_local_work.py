@@ -49,6 +49,13 @@ def test_calls_and_results_are_matched_across_messages() -> None:
     assert _completed(assistant(call)) == ["Edited, outcome unknown: a.py"]
 
 
+def test_a_result_whose_call_left_in_an_earlier_round_is_still_a_failure() -> None:
+    result = {"type": "tool_result", "tool_use_id": "gone", "content": "assert 1 == 2", "is_error": True}
+    assert after(user([result]))["blockers"] == ["`tool`: assert 1 == 2"]
+    passed = {**result, "is_error": False, "content": "fine"}
+    assert after(user([result]), user([passed]))["blockers"] == ["`tool`: assert 1 == 2"]
+
+
 def test_reading_and_searching_is_no_work() -> None:
     looks = used("Read", file_path="a.py"), used("Grep", pattern="x", path="src"), used("Bash", command="ls -la")
     assert not any(after(*looks, used("Bash", command="git status")).values())

@@ -60,6 +60,7 @@ REQUEST = any_of(
     r"|peux-tu|pourrais-tu)\b|请|帮我|ください|してほしい",
 )
 DEFERRED = any_of(
+    r"\bnot forget\b|\bthere should be\b|\bbefore (?:launch|release|shipping|merging|going live)\b",
     r"\b(?:could use (?:an?|some|more)|could do with|while you['’]re at it|some(?:one|body) should"
     r"|don['’]?t forget|do not forget|remember to|remind me|to-?do|still (?:need|needs|have|has|missing"
     r"|open|outstanding|to do|waiting|pending)|at some point|when you (?:have|get|find) (?:time"

@@ -55,6 +55,7 @@ _SKIP = (
 )
 # What is named here was the choice so far ...
 REPLACED = any_of(
+    r"\bnot (?:the |our )*" + _THING + r" any ?more",
     r"\b(?:instead of|going back on|rather than|in place of|as opposed to|away from|move off|off of"
     r"|stop using|no longer \w+(?: with)?|not (?:use|using|going with|doing)|don['’]?t use"
     r"|won['’]?t (?:use|be using)"

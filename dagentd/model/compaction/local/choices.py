@@ -20,6 +20,8 @@ def another_choice(new: Statement, old: str, one: Subject, other: Subject, weigh
     topic = one.content & other.content
     chosen, replaced = one.content - topic, other.content - topic
     spoken_of = one.scope | one.head
+    if one.scope and other.scope and one.scope & other.scope and likeness(one.scope, other.scope, weight) < 0.4:
+        return False
     if not topic or not chosen or not replaced or (len(spoken_of) > 1 and not spoken_of & topic):
         return False
     if new.marker < 2 or _same_slot(one, other, weight):

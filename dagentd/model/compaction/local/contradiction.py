@@ -35,7 +35,7 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
     if one.values and other.values:
         return 0.5 + alike if _another_value(new, one, other, weight) else named
     chosen = another_choice(new, old, one, other, weight) or _opposite(one, other, weight)
-    return 0.4 + alike if chosen else named
+    return 0.4 + alike + (0.1 if other.names else 0.0) if chosen else named
 
 
 def _names(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> float:
@@ -71,7 +71,8 @@ def _dropped(phrase: str, old: str, one: Subject, other: Subject, weight: Weight
 def _says_more(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> bool:
     """It has the earlier names or values and the topic in it, and new ones besides: `Kafka did not work out, the queue
     is on NATS.` Whoever only says it in more words loses nothing either."""
-    known, there = other.names | other.values, one.content | one.values
+    known = other.names | other.values | (one.names & other.content)  # a first word is seen to be a name by the other
+    there = one.content | one.values
     more = (one.names | one.values) - other.content - other.values
     topic = (one.content & other.content) - known
     if not known <= there or not more or not topic:

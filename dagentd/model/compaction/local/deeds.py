@@ -77,7 +77,7 @@ def _deed(use: ToolUse, result: str, failed: bool | None, sources: tuple[str, ..
         works = bool(_WORK.search(command))
         bad = failed or (works and failed is not None and bool(_COUNTED_BAD.search(prose.ends_of(result))))
         return Deed("command", command, use.paths, result, None if failed is None else bad, sources, works)
-    return Deed(_kind(use), use.name, use.paths, result, failed, sources, bool(_RUNS.search(use.name)))
+    return Deed(_kind(use), use.name, use.paths, result, failed, sources, not use.name or bool(_RUNS.search(use.name)))
 
 
 def _kind(use: ToolUse) -> Kind:

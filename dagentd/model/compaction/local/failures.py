@@ -36,7 +36,7 @@ class Failures:
     def take(self, deed: Deed) -> None:
         if deed.failed:
             self._failed(deed)
-        elif deed.failed is False:
+        elif deed.failed is False and deed.what:
             self._succeeded(deed)
 
     def told(self, line: str, source: str) -> None:

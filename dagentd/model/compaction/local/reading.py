@@ -77,7 +77,7 @@ class Reading:
             self._failures.told(line, turn.id)
 
     def _stated(self, found: Statement, at: int, turn: Turn) -> None:
-        if found.kind == "request" and not ((found.marker > 1 or found.rejected) and self._matters.reverses(found)):
+        if found.kind == "request" and not self._matters.reverses(found):
             if self._has_room(found.strength):
                 self._asked.append(self._wishes.take(found, turn.id))
             return

@@ -57,12 +57,12 @@ still stick stop such sure switch than that that's the their them then there the
 thought through to too under until up us use used uses using very via wait want was we we'll we're we've were what
 when where which while who whole why will with without won't would yes yet you you're your constraint requirement
 rule note important plans reverting revert back drop settle settled chose choose chosen pick agreed agree least max
-maximum min minimum allowed put store stored stores place save host move moves moving take takes run runs adopt pls
-call work build built power powered sign signed base correction update today tomorrow yesterday earlier later
-already currently der die das den dem ein eine einen und oder wir nicht ist sind mit für auf im zu von es soll
-sollen muss müssen bitte statt nutzen verwenden verwende nutze immer nie el la los las un una y o de del en con para
-no es son que se debe deben usar usa siempre nunca le les et ou du des dans avec pour ne pas est sont il faut
-utiliser utilise toujours jamais nous on
+maximum min minimum allowed put store stored stores place save host move moved moves moving message take takes run
+runs adopt pls call work build built power powered sign signed base correction update today tomorrow yesterday
+earlier later already currently der die das den dem ein eine einen und oder wir nicht ist sind mit für auf im zu von
+es soll sollen muss müssen bitte statt nutzen verwenden verwende nutze immer nie el la los las un una y o de del en
+con para son que se debe deben usar usa siempre nunca le les et ou du des dans avec pour ne pas est sont il faut
+utiliser utilise toujours jamais nous
 """
 STOP = frozenset(_STOP.split())
 

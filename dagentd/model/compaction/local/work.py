@@ -41,7 +41,7 @@ class Work:
         if deed.kind == "edit" and not deed.failed:
             self._edited(deed)
             return deed.failed is False
-        if deed.kind in ("command", "check") and deed.works and deed.failed is not None:
+        if deed.kind in ("command", "check") and deed.what and deed.works and deed.failed is not None:
             self._was_run(deed)
             return not deed.failed
         return False
