@@ -54,7 +54,7 @@ REVERSED = [
 BOTH_HOLD = [
     ("Use Redis for the cache.", "Use Redis for the session store too."),
     ("Use Postgres for the database.", "Don't use Redis for sessions."),
-    ("Use port 8080.", "Use port 9090 as well."),
+    ("Use port 8080.", "Also use port 9090."),
     ("The timeout for orders is 30 s.", "The timeout for billing is 45 s."),
     ("Passwords must have at least 12 characters.", "Passwords must be rotated every 90 days."),
     ("All API responses must be JSON.", "All API responses must arrive within 200 ms."),
