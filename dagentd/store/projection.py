@@ -16,6 +16,7 @@ from dagentd.model.jsontext import Undecodable
 
 _MODELS: dict[str, type[Document]] = {"chat": Chat, "checkpoint": Checkpoint}
 PATIENCE = 5.0  # seconds for a file that is written all the time and never makes sense
+_PAUSED = 1.0  # seconds in which a program that paused between truncating and writing may still write
 GONE_FOR = 2.0  # seconds: a file that vanished is not made again sooner, or `git worktree remove` would fail
 
 
@@ -98,7 +99,7 @@ class Projection:
         """Move unreadable bytes to a name of their own. Good ones may have come in their place in this very moment,
         or come yet from a program that paused between truncating and writing: those count."""
         moved = aside.set_aside(self.path, "corrupt")
-        self._watch(files.still_open(moved, files.digest(data)), settle)
+        self._watch(files.still_open(moved, files.digest(data)), max(settle, _PAUSED))
         self.digest = self.written = self.suspect = None
         return moved
 
