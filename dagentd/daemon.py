@@ -22,7 +22,7 @@ from dagentd.events import Events
 from dagentd.jobs.reconcile import Report
 from dagentd.jobs.summary import project as project_summary
 from dagentd.model.problem import Problem
-from dagentd.model.project import FeatureFolder, Project, SessionFolder
+from dagentd.model.project import Project, SessionFolder
 from dagentd.projects import Projects
 from dagentd.rpc.answers import logged
 from dagentd.rpc.client import Client
@@ -141,8 +141,8 @@ class Daemon:
     def scan(self, store: Store) -> Report:
         return self._upkeep.scan(store)
 
-    def renew(self, store: Store, feature: FeatureFolder) -> None:
-        self._upkeep.renew(store, feature)
+    def give_context(self, store: Store, folder: SessionFolder) -> None:
+        self._upkeep.give_context(store, folder)
 
     def rebuild_context(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None:
         return self._upkeep.rebuild(store, folder)

@@ -3,6 +3,7 @@ all together take 80 ms, and a start does not wait for that."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterable
@@ -10,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagentd.errors import NotFound
+from dagentd.errors import DagentdError, NotFound
 from dagentd.jobs.reconcile import Line, Report
 from dagentd.model.problem import Problem, still_wrong
 from dagentd.model.project import FeatureFolder, Project, SessionFolder
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dagentd.jobs.due import Done
     from dagentd.jobs.migration import File, Seen
 
+_MOMENT = 0.5  # seconds that whoever makes a session waits for its context
 _log = logging.getLogger(__name__)
 
 Sources = Callable[[Store, FeatureFolder, Iterable[Path]], None]
@@ -118,6 +120,15 @@ class Upkeep:
         store.let_go(feature)
 
     # --- for somebody who waits ---------------------------------------------------------------------------
+
+    def give_context(self, store: Store, folder: SessionFolder) -> None:
+        """Renew it; who makes a session hears of it when it has one, because a file that appears in a worktree that is
+        removed at once makes git fail. The first of all waits for no vocabulary: that takes a second to load."""
+        self.renew(store, folder.feature)
+        if not folder.document("context").exists():
+            renewed = self._worker.ask(self._key(store, folder.feature), "after renewing", lambda: None)
+            with contextlib.suppress(TimeoutError, DagentdError):
+                renewed.result(_MOMENT)
 
     def scan(self, store: Store) -> Report:
         """Look at the whole project now, and say what was done."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 Mark = tuple[int, int, int, int]
 
-_MOST = 20_000  # files whose last write by us is remembered: 4 MB
-_own: dict[Path, Mark] = {}
+_MOST = 8_000  # files whose last write by us is remembered: 3.5 MB
+_own: dict[str, Mark] = {}  # by text: a Path takes 400 bytes more
 _lock = threading.Lock()
 
 
@@ -26,14 +26,14 @@ def note(path: Path, temp: Path) -> None:
     """`temp`, which nobody else knows, is about to become the file at `path`."""
     mark = of(temp)
     with _lock:
-        _own.pop(path, None)
+        _own.pop(str(path), None)
         if mark is not None:
-            _own[path] = mark
+            _own[str(path)] = mark
         if len(_own) > _MOST:
             del _own[next(iter(_own))]
 
 
 def is_own(path: Path) -> bool:
     """Whether the file is just as we wrote it: a change that was heard of was then our own."""
-    known = _own.get(path)
+    known = _own.get(str(path))
     return known is not None and known == of(path)

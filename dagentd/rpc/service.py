@@ -13,7 +13,7 @@ from dagentd.errors import Conflict, NotFound
 from dagentd.events import Event, Events
 from dagentd.jobs.reconcile import Report
 from dagentd.model import jsontext
-from dagentd.model.project import FeatureFolder, Project, SessionFolder
+from dagentd.model.project import Project, SessionFolder
 from dagentd.rpc.protocol import MAX_LINE
 from dagentd.settings import Settings
 from dagentd.store.session import Session
@@ -54,8 +54,8 @@ class Service(Protocol):
     def scan(self, store: Store) -> Report:
         """Look at the whole project now."""
 
-    def renew(self, store: Store, feature: FeatureFolder) -> None:
-        """Bring the contexts of a feature's sessions up to date, soon."""
+    def give_context(self, store: Store, folder: SessionFolder) -> None:
+        """Bring the context of a session up to date soon; that of a new one now, if it does not take long."""
 
     def rebuild_context(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None: ...
 

@@ -42,7 +42,7 @@ def get_or_create(caller: Caller, given: params.GetOrCreate) -> dict[str, Any]:
     where = (given.feature_id, given.task_id, given.task_state, given.worktree)
     session = store.get_or_create(given.type, given.agent_type, *where)
     try:
-        caller.service.renew(store, session.folder.feature)
+        caller.service.give_context(store, session.folder)
         return session.document()
     finally:
         session.leave()

@@ -32,7 +32,7 @@ def renew_context(folder: SessionFolder, renew: Renew, settle: float, temps: Tem
         beside = layout.files_of(folder)
         before, expect = _found(path, settle)
         after = renew(before)
-        if after is None:
+        if after is None or not beside:  # with nothing else of it there, it is as good as removed
             return False
         try:
             _publish(path, after, expect, temps, beside)

@@ -9,14 +9,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from dagentd.events import MAX_EVENTS
 from dagentd.rpc.client import Client
 from tests.bench.report import Report
 from tests.bench.served import PATIENCE, git, serving
 from tests.bench.sessions import TEXT
 
 WORKTREES, MODULES, AGENTS = 300, 20_000, ("pm", "dev")
-# Of commits and messages. In the first three tenths whatever has a cap fills up: events, token counts, open sessions.
-MINUTES = float(os.environ.get("BENCH_MINUTES", "10"))
+MINUTES = float(os.environ.get("BENCH_MINUTES", "10"))  # of commits and messages
+# More than there is room for: a cache that fills up while we look seems to grow.
+EVENTS, COUNTS = MAX_EVENTS + 1000, 10_000
 
 
 def measure(folder: Path, report: Report) -> None:
@@ -32,6 +34,7 @@ def measure(folder: Path, report: Report) -> None:
         report.at_most("watches, of which may be", status["watches"]["count"], allowed, "")
         report.figure("resident memory", f"{_resident(client) / 1e6:.0f} MB")
         work = _Work(client, root)
+        work.fill()
         early = work.level(0.3 * MINUTES)
         report.figure(f"after {work.done} commits and messages in {0.3 * MINUTES:g} minutes", f"{early:.1f} MB")
         late = work.level(0.7 * MINUTES)
@@ -83,6 +86,16 @@ class _Work:
     def __init__(self, client: Client, root: Path) -> None:
         self._client, self._root = client, root
         self.done = 0
+
+    def fill(self) -> None:
+        """Whatever has a cap: events, token counts, sessions that are kept open."""
+        for _ in range(EVENTS):
+            self._client.call("session.addMessage", sessionId="dev-feature-f0", role="user", content="Once more")
+        self._client.call("session.clearMessages", sessionId="dev-feature-f0")
+        for number in range(WORKTREES):
+            some = [{"role": "user", "content": f"{number} {one}"} for one in range(COUNTS // WORKTREES + 1)]
+            self._client.call("session.addMessages", sessionId=f"dev-feature-f{number}", messages=some)
+        self._client.call("session.list")  # with the tokens of each
 
     def level(self, minutes: float) -> float:
         """Work for so long; the median of the resident memory in the last tenth of it, in MB."""

@@ -262,7 +262,6 @@ def test_a_session_from_beginning_to_archive_and_back(client: Client, project: S
     assert client.call("session.getMessages", sessionId=PM)["total"] == 0
     assert len(client.call("session.getHistory", sessionId=PM)["messages"]) == 1
     assert client.call("session.getCheckpoint", sessionId=PM)["summary"]["decisions"] == ["d"]
-    assert client.call("session.getContext", sessionId=PM) is None
     client.call("session.archive", sessionId=PM)
     assert client.call("session.list", status="active")["sessions"] == []
     assert len(client.call("session.getHistory", sessionId=PM)["messages"]) == 1
@@ -332,7 +331,8 @@ def test_events_say_what_happened_in_order(client: Client, project: SampleProjec
         message = client.call("session.addMessage", sessionId=PM, role="user", content="secret words")
         client.call("session.clearMessages", sessionId=PM)
         client.call("session.archive", sessionId=PM)
-        seen = [next(events) for _ in range(4)]
+        told = (event for event in events if event["action"] != "context")  # those are made when their time comes
+        seen = [next(told) for _ in range(4)]
     assert [(event["sessionId"], event["action"]) for event in seen] == [
         (dev, "created"), (PM, "message_added"), (PM, "cleared"), (PM, "archived"),
     ]  # fmt: skip

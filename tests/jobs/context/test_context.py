@@ -494,6 +494,15 @@ def test_no_context_is_made_in_a_folder_that_is_being_removed(contexts: Contexts
     folder.path.rmdir()
 
 
+def test_no_context_is_made_where_nothing_is_left_of_a_session(contexts: Contexts) -> None:
+    contexts.session(FEATURE)
+    folder = contexts.store.find(PM)
+    for path in list(folder.path.iterdir()):
+        path.unlink()
+    assert not contexts.store.renew_context(folder, lambda _: {"a": 1}, None)
+    folder.path.rmdir()
+
+
 def test_everything_due_is_done_at_once(project: SampleProject) -> None:
     contexts = Contexts(project.root)
     path = contexts.session(FEATURE)
