@@ -32,6 +32,10 @@ _TEMPS = Temps()
 _ours: set[Path] = set()  # what threads of this process hold, for file systems without flock
 
 
+class Busy(Conflict):
+    """Another process holds the lock; it may be free again soon."""
+
+
 @dataclass(frozen=True)
 class Holder:
     pid: int | None = None
@@ -117,7 +121,7 @@ def _wait(path: Path, deadline: float) -> None:
         found = _read(path)
         who = found[0] if found else Holder()
         hint = f"Try again when it has ended (ps -p {who.pid}); if that is no AGX program, remove the file."
-        raise Conflict(str(who), path=path, hint=hint)
+        raise Busy(str(who), path=path, hint=hint)
     time.sleep(_PAUSE)
 
 

@@ -20,6 +20,7 @@ from dagentd.store.session import Session
 from dagentd.store.store import Store
 
 if TYPE_CHECKING:
+    from dagentd.jobs.agx import Agx
     from dagentd.jobs.migration import File
 
 _ROOM = MAX_LINE - 4096  # for a list in an answer: the rest of the line is less
@@ -47,6 +48,9 @@ class Service(Protocol):
 
     def roll_back(self, store: Store, under: Path | None) -> list[File]:
         """Take migrations back."""
+
+    @property
+    def agx(self) -> Agx: ...
 
     def status(self) -> dict[str, Any]: ...
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dagentd.model import times
 from dagentd.model.agx import Raw, changed, lifecycle, naming, section, stamp
-from dagentd.model.agx.config import Config
+from dagentd.model.agx.config import Config, Window
 from dagentd.model.agx.versions import CURRENT
 
 _COMMIT = 12  # hex digits, as in AGX's own files
@@ -51,8 +51,8 @@ class Claude:
 def new(session_id: str, root: Path, config: Config, variant: str, git: Git, now: datetime) -> Raw:
     at = stamp(now)
     name = config.project_name or root.name
-    windows = [{"name": each.name, "path": each.path, "command": each.command} for each in config.windows]
-    first = windows[0] if windows else {"name": "main", "path": str(root), "command": None}
+    given = config.windows or [Window(each, ".") for each in config.window_names] or [Window("main", ".")]
+    windows = [{"name": each.name, "path": str(root / each.path), "command": each.command} for each in given]
     raw: Raw = {
         "version": CURRENT,
         "sessionId": session_id,
@@ -66,10 +66,10 @@ def new(session_id: str, root: Path, config: Config, variant: str, git: Git, now
         },
         "tmux": {
             "sessionName": naming.tmux_session(config.prefix, name, session_id),
-            "windowCount": max(len(windows), 1),
+            "windowCount": len(windows),
             "isActive": False,
             "lastAttached": None,
-            "config": {"defaultWindow": first, "additionalWindows": windows[1:]},
+            "config": {"defaultWindow": windows[0], "additionalWindows": windows[1:]},
         },
         "claude": _no_claude(),
         "metadata": {

@@ -33,6 +33,21 @@ class Sessions:
         with lockfile.held(self.folder.lock_file):
             yield Writing(self)
 
+    def migrate(self, now: datetime) -> None:
+        """Those of an older format become current, each beside a backup; one that cannot be read is left."""
+        older = [each for each in self.folder.ids() if self._is_older(each)]
+        if older:
+            with self.writing() as writing:
+                for session_id in older:
+                    writing.update(session_id, lambda raw: raw, now)
+
+    def _is_older(self, session_id: str) -> bool:
+        path = self.folder.session_file(session_id)
+        try:
+            return versions.is_older(documents.read(path), path) and bool(self.load(session_id))
+        except (DagentdError, FileNotFoundError):
+            return False
+
     # --- reading ------------------------------------------------------------------------------------------
 
     def load(self, session_id: str) -> Raw:
