@@ -9,7 +9,7 @@ import fcntl
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from dagentd.model import jsontext, times
 
 PATIENCE = 5.0  # seconds for a lock that another process holds
 _PAUSE = 0.02
-_UNSIGNED = 10.0  # seconds in which a program that makes the file first may still write its number into it
+_UNSIGNED = 2.0  # seconds in which a program that makes the file first may still write its number into it
 # Seconds by which a process may seem younger than its lock: only the clock was put forward since.
 _REUSED = 60.0
 _BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN)
@@ -63,6 +63,7 @@ def held(path: Path, wait: float | None = None) -> Iterator[None]:
         finally:
             _ours.discard(path)
             _release(path, mine)
+            os.close(mine)
     finally:
         os.close(guard)
 
@@ -118,8 +119,7 @@ def _flocked(fd: int) -> bool:
 
 def _wait(path: Path, deadline: float) -> None:
     if time.monotonic() >= deadline:
-        found = _read(path)
-        who = found[0] if found else Holder()
+        who = _named(path)
         hint = f"Try again when it has ended (ps -p {who.pid}); if that is no AGX program, remove the file."
         raise Busy(str(who), path=path, hint=hint)
     time.sleep(_PAUSE)
@@ -128,59 +128,85 @@ def _wait(path: Path, deadline: float) -> None:
 # --- the file -----------------------------------------------------------------------------------------------------
 
 
-def _taken(path: Path, deadline: float) -> os.stat_result:
+def _taken(path: Path, deadline: float) -> int:
     while (mine := _attempt(path)) is None:
         _wait(path, deadline)
     return mine
 
 
-def _attempt(path: Path) -> os.stat_result | None:
-    """Our file under the lock's name, whole from the first moment; None if it is held."""
-    found = _read(path)
-    if path in _ours or (found is not None and not _is_stale(*found)):
+def _attempt(path: Path) -> int | None:
+    """Our file under the lock's name, whole from the first moment, and open: while it is, no other file can have its
+    inode number. None if the lock is held."""
+    if path in _ours:
         return None
+    try:
+        there = _open(path)
+    except FileNotFoundError:
+        return _placed(path, lambda temp: disk.rename_new(temp, path))
+    try:
+        if not _is_stale(_holder(there, path), os.fstat(there)):
+            return None
+        return _placed(path, lambda temp: _replace(temp, path, there))
+    finally:
+        os.close(there)
+
+
+def _placed(path: Path, place: Callable[[Path], None]) -> int | None:
     temp, mine = _signed(path)
     try:
-        if found is None:
-            disk.rename_new(temp, path)
-            return mine
-        return mine if _replaced(temp, path, found[1]) else None
+        place(temp)
     except (FileExistsError, FileNotFoundError):  # another one was faster; or its holder ended just now
+        os.close(mine)
         return None
+    except BaseException:
+        os.close(mine)
+        raise
     finally:
         with contextlib.suppress(FileNotFoundError):
             disk.remove(temp)
+    return mine
 
 
-def _signed(path: Path) -> tuple[Path, os.stat_result]:
+def _signed(path: Path) -> tuple[Path, int]:
     pid = os.getpid()
     told = {"pid": pid, "timestamp": times.iso(clock.now()), "born": process.born(pid), "program": "dagentd"}
     temp, fd = _TEMPS.create(path)
     try:
         disk.write(fd, jsontext.encode(told) + b"\n", temp)
-        return temp, os.fstat(fd)
-    finally:
+    except BaseException:
         os.close(fd)
+        with contextlib.suppress(OSError):
+            disk.remove(temp)
+        raise
+    return temp, fd
 
 
-def _replaced(temp: Path, path: Path, stale: os.stat_result) -> bool:
-    """Whether the lock that we found stale was the one that we took. By an exchange, so that of two who take it over
-    one learns that it took the other's, and gives it back."""
-    if not disk.exchange(temp, path) or os.path.samestat(os.lstat(temp), stale):
-        return True
-    disk.exchange(temp, path)
-    return False
+def _replace(temp: Path, path: Path, stale: int) -> None:
+    """By an exchange, so that of two who take a stale lock over one learns that it took the other's, gives it back, and
+    has FileExistsError."""
+    if disk.exchange(temp, path) and not os.path.samestat(os.lstat(temp), os.fstat(stale)):
+        disk.exchange(temp, path)
+        raise FileExistsError(path)
 
 
-def _read(path: Path) -> tuple[Holder, os.stat_result] | None:
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _holder(fd: int, path: Path) -> Holder:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    try:
-        return holder(os.pread(fd, 4096, 0)), os.fstat(fd)
+        return holder(os.pread(fd, 4096, 0))
     except IsADirectoryError:
         raise NotAllowed("is a folder where a lock file should be", path=path, hint="Move it away.") from None
+
+
+def _named(path: Path) -> Holder:
+    try:
+        fd = _open(path)
+    except FileNotFoundError:  # let go of just now
+        return Holder()
+    try:
+        return _holder(fd, path)
     finally:
         os.close(fd)
 
@@ -197,8 +223,8 @@ def _is_stale(who: Holder, status: os.stat_result) -> bool:
     return who.at is not None and started is not None and started > who.at.timestamp() + _REUSED
 
 
-def _release(path: Path, mine: os.stat_result) -> None:
+def _release(path: Path, mine: int) -> None:
     """Unless somebody took it from us: then it is not ours to remove."""
     with contextlib.suppress(OSError):
-        if os.path.samestat(os.lstat(path), mine):
+        if os.path.samestat(os.lstat(path), os.fstat(mine)):
             disk.remove(path)

@@ -37,7 +37,7 @@ def create(name: str, windows: Sequence[Window], startup: str | None, patience: 
     """A session of these windows, detached. A window's command is typed into its shell, which stays when it ends."""
     for number, window in enumerate(windows):
         new = ("new-window", "-d", "-t", f"={name}:") if number else ("new-session", "-d", "-s", name)
-        there = ("-n", window.name, "-c", window.path)
+        there = ("-n", _literally(window.name), "-c", _literally(window.path))
         pane = _told(name, *new, *there, "-P", "-F", "#{pane_id}", patience=patience).strip()
         for command in (startup, window.command):
             if command:
@@ -63,6 +63,11 @@ def _told(name: str, *arguments: str, patience: float) -> str:
         reason = done.stderr.strip() or f"it ended with status {done.returncode}"
         raise DagentdError(f"tmux cannot open {name}: {reason}", hint="Try `tmux new-session`.")
     return done.stdout
+
+
+def _literally(text: str) -> str:
+    """tmux takes names and folders for formats: a window named `#(command)` would run that command."""
+    return text.replace("#", "##")
 
 
 def _run(*arguments: str, patience: float = _PATIENCE) -> subprocess.CompletedProcess[str]:

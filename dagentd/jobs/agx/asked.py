@@ -34,12 +34,14 @@ def new(sessions: Sessions, name: str | None, description: str, tags: Sequence[s
         hint = f"dagentd agx switch {session_id}"
         raise Conflict("is there already", path=sessions.folder.session_file(session_id), hint=hint)
     raw = session.new(session_id, root, sessions.config, variant, branches.state(sessions, where), now)
-    raw = changed(raw, "metadata", description=description, tags=list(tags))
+    raw = session.entered(changed(raw, "metadata", description=description, tags=list(tags)), "initial_switch", now)
     with sessions.writing() as writing:
         writing.create(raw)
         if where.branch is not None and sessions.last_branch() is None:
             writing.set_branch(where.branch)
-        return _enter(sessions, writing, session_id, "initial_switch", now)
+        branches.leave(sessions, writing, session_id, "switched", now)
+        writing.set_current(session_id)
+    return raw
 
 
 def switch(sessions: Sessions, session_id: str, now: datetime) -> Raw:
@@ -69,12 +71,12 @@ def archive(sessions: Sessions, session_id: str, now: datetime) -> Raw:
 
 
 def restore(sessions: Sessions, session_id: str, now: datetime) -> Raw:
-    """Out of the archive, out of the trash, or from a backup where its file makes no sense."""
+    """Out of the archive, out of the trash, or from a backup where its file makes no sense or is gone."""
     with sessions.writing() as writing:
         try:
             sessions.load(session_id)
         except NotFound:
-            if not writing.bring_back(session_id):
+            if not writing.bring_back(session_id) and not writing.mend(session_id):
                 raise
         except CorruptFile:
             if not writing.mend(session_id):

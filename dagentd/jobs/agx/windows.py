@@ -87,8 +87,7 @@ def _free(raw: Raw, sessions: Sessions, running: Mapping[str, Tmux], session_id:
     held = section(raw, "tmux").get("sessionName")
     project = section(raw, "project").get("name") or sessions.folder.root.name
     usual = naming.tmux_session(sessions.config.prefix, str(project), session_id)
-    # A name that is no name of ours would be taken by tmux as a window or a pattern.
-    name = held if isinstance(held, str) and held == naming.tmux_session(held, "", "").rstrip("-") else usual
+    name = held if isinstance(held, str) and naming.is_tmux_name(held) else usual
     return naming.told_apart(name, sessions.folder.root) if name in running else name
 
 

@@ -40,6 +40,11 @@ def tmux_session(prefix: str, project: str, session_id: str) -> str:
     return "-".join(_SAFE_IN_TMUX.sub("_", part) for part in (prefix, project, session_id))
 
 
+def is_tmux_name(text: str) -> bool:
+    """All others tmux would take for an option, a window, a pattern or a format."""
+    return re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,199}", text, re.ASCII) is not None
+
+
 def told_apart(name: str, root: Path) -> str:
     """For a tmux session whose name another project of the same name has."""
     return f"{name}-{hashlib.sha256(str(root).encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"

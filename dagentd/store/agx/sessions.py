@@ -164,17 +164,17 @@ class Writing:
         return True
 
     def mend(self, session_id: str) -> bool:
-        """Put the newest backup in the place of a file that makes no sense, which is set aside; False if there is no
-        backup that does."""
+        """Put the newest backup in the place of a file that makes no sense, or is gone; what it says is kept beside it.
+        False if there is no backup that makes sense."""
         path = self._folder.session_file(session_id)
         for backup in reversed(self._sessions.backups(session_id)):
             try:
                 raw = self._sessions.checked(documents.read(backup), path)
             except DagentdError:
                 continue
-            with disk.explained(path):
-                files.set_aside(path, "corrupt")
-            documents.create(path, raw)
+            with disk.explained(path), contextlib.suppress(FileNotFoundError):
+                files.save_beside(path, "corrupt", files.read(path))
+            documents.put(path, raw)
             return True
         return False
 
