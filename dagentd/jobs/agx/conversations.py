@@ -81,7 +81,7 @@ def _own(raw: Raw, found: dict[Path, Transcript]) -> Claude | None:
     held = section(raw, "claude")
     branch = section(raw, "project").get("gitBranch")
     on_branch = {path: told for path, told in found.items() if told.branch == branch and told.messages}
-    is_branch = session.branch_of(raw) is not None
+    is_branch = branch is not None and session.branch_of(raw) == branch  # and not one that was named by the user
     newest = max(on_branch, key=lambda path: times.parse(on_branch[path].last) or times.NEVER, default=None)
     mine = next((path for path in found if path.stem == held.get("sessionId")), None)
     if newest is not None and is_branch and times.later(found[newest].last, held.get("lastInteraction")):
