@@ -59,10 +59,8 @@ class AgxFolder:
 
     def is_there(self) -> bool:
         """A project is one of AGX if it has the folder. One that leads elsewhere is an error and not absence."""
-        if not os.path.lexists(self.path):
-            return False
         for place in (self.path, self.sessions):
-            if os.path.lexists(place) and not inside(place, self.root):
+            if os.path.islink(place) and not inside(place, self.root):
                 raise NotAllowed("leads out of the project", path=place, hint="Replace the link by a folder.")
         return os.path.isdir(self.path)
 

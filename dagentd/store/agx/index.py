@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -34,10 +34,12 @@ class _Entry:
     """`mark` is of the session file as it was when this was made of it; None if this came from the index."""
 
     data: bytes
-    root: str
     active: bool
     size: int
     mark: Mark | None = None
+
+
+_Entries = dict[str, _Entry]  # by session file
 
 
 class GlobalIndex:
@@ -46,7 +48,7 @@ class GlobalIndex:
     def __init__(self, file: Path, load: Load, every: Callable[[], Iterable[AgxFolder]]) -> None:
         self._file, self._load, self._every = file, load, every
         self._lock = threading.RLock()
-        self._entries: dict[str, _Entry] = {}  # by session file
+        self._entries: dict[str, _Entries] = {}  # by root of the project
         self._head: Raw = {}
         self._mark: Mark | None = None  # of the file as we know it
         self._digest: bytes | None = None  # of its bytes
@@ -82,7 +84,10 @@ class GlobalIndex:
         anew, also of files that are as they were."""
         with self._lock:
             if everything:
-                self._entries = {path: _Entry(e.data, e.root, e.active, e.size) for path, e in self._entries.items()}
+                self._entries = {
+                    root: {path: replace(entry, mark=None) for path, entry in some.items()}
+                    for root, some in self._entries.items()
+                }
                 self._says = None
             return self._updated(None, {})
 
@@ -111,53 +116,60 @@ class GlobalIndex:
 
     def _look_at(self, folder: AgxFolder) -> None:
         """One that cannot be read keeps the entry it has: what is there is not forgotten."""
-        paths = (str(folder.session_file(each)) for each in folder.ids())
-        there = {path: mark for path in paths if (mark := marks.of(path)) is not None}
-        root, own = str(folder.root), str(folder.sessions)
-        for path in [each for each, entry in self._entries.items() if entry.root == root and each not in there]:
-            del self._entries[path]
-        for file in [each for each in self.errors if str(each.parent) == own and str(each) not in there]:
+        known, own = self._entries.get(str(folder.root), {}), str(folder.sessions)
+        found: _Entries = {}
+        for session_id in folder.ids():
+            path = f"{own}/{session_id}.json"
+            mark, entry = marks.of(path), known.get(path)
+            if mark is not None and (entry is None or entry.mark != mark):
+                entry = self._made(folder, session_id, mark, entry)
+            if mark is not None and entry is not None:
+                found[path] = entry
+        for file in [each for each in self.errors if str(each.parent) == own and not os.path.lexists(each)]:
             del self.errors[file]
-        for path, mark in there.items():
-            known = self._entries.get(path)
-            if known is None or known.mark != mark:
-                self._take(folder, Path(path), mark, known)
+        self._keep(str(folder.root), found)
 
-    def _take(self, folder: AgxFolder, file: Path, mark: Mark, known: _Entry | None) -> None:
+    def _made(self, folder: AgxFolder, session_id: str, mark: Mark, known: _Entry | None) -> _Entry | None:
+        file = folder.session_file(session_id)
         try:
-            raw = index.entry(self._load(folder, file.name.removesuffix(".json")), file, folder.root)
+            raw = index.entry(self._load(folder, session_id), file, folder.root)
         except NotFound:  # removed at this moment
-            return
+            return None
         except DagentdError as error:
             self.errors[file] = error
-            return
+            return known
         self.errors.pop(file, None)
         if known is not None:
             held = jsontext.decode_own(known.data)
             section(held, "status").pop(index.MISSING, None)
             raw = index.overlaid(held, raw)
-        root, active = str(folder.root), index.is_active(raw)
-        self._entries[str(file)] = _Entry(index.encoded(raw), root, active, mark[2], mark)
+        return _Entry(index.encoded(raw), index.is_active(raw), mark[2], mark)
+
+    def _keep(self, root: str, entries: _Entries) -> None:
+        self._entries[root] = entries
+        if not entries:
+            del self._entries[root]
 
     def _look_for_others(self, looked: set[str], now: datetime) -> None:
         """Entries of other projects: one without its session file goes, but where the whole project is not there it
         stays for a time, because a disk may be away."""
-        gone = {root: not os.path.isdir(root) for root in {each.root for each in self._entries.values()}}
-        for path, entry in list(self._entries.items()):
-            if gone[entry.root]:
-                self._miss(path, entry, now)
-            elif entry.root not in looked and not os.path.lexists(path):
-                del self._entries[path]
+        for root, entries in list(self._entries.items()):
+            if not os.path.isdir(root):
+                missed = {path: self._missed(path, entry, now) for path, entry in entries.items()}
+                self._keep(root, {path: entry for path, entry in missed.items() if entry is not None})
+            elif root not in looked:
+                self._keep(root, {path: entry for path, entry in entries.items() if os.path.lexists(path)})
 
-    def _miss(self, path: str, entry: _Entry, now: datetime) -> None:
+    def _missed(self, path: str, entry: _Entry, now: datetime) -> _Entry | None:
         raw = jsontext.decode_own(entry.data)
         since = times.parse(section(raw, "status").get(index.MISSING))
         if since is None:
             raw = index.overlaid(raw, {"status": {"isActive": False, index.MISSING: stamp(now)}})
-            self._entries[path] = _Entry(index.encoded(raw), entry.root, False, entry.size)
-        elif (now - since).total_seconds() >= self._age():
-            _log.info("%s: dropped from the AGX index: its project has been gone since %s", path, stamp(since))
-            del self._entries[path]
+            return _Entry(index.encoded(raw), False, entry.size)
+        if (now - since).total_seconds() < self._age():
+            return entry
+        _log.info("%s: dropped from the AGX index: its project has been gone since %s", path, stamp(since))
+        return None
 
     def _age(self) -> int:
         return units.seconds(section(self._head, "configuration").get("maxIndexAge")) or _AGE
@@ -209,18 +221,19 @@ class GlobalIndex:
 
     def _adopt(self, raw: Raw) -> None:
         """What we made ourselves stays with what it was made of; of all else, what the file says counts."""
-        found = {}
+        found: dict[str, _Entries] = {}
         for each in raw.get("sessions") or []:
             path, root = each.get("sessionFile"), each.get("projectPath")
             if isinstance(path, str) and isinstance(root, str):
-                known, data = self._entries.get(path), index.encoded(each)
+                known, data = self._entries.get(root, {}).get(path), index.encoded(each)
                 same = known is not None and known.data == data
-                found[path] = known if known and same else _Entry(data, root, index.is_active(each), _size(path))
+                entry = known if known and same else _Entry(data, index.is_active(each), _size(path))
+                found.setdefault(root, {})[path] = entry
         self._entries, self._head = found, {**raw, "sessions": []}
         self._says = files.digest(self._rendered(self._head))
 
     def _sorted(self) -> list[bytes]:
-        return [self._entries[path].data for path in sorted(self._entries)]
+        return [some[path].data for _, some in sorted(self._entries.items()) for path in sorted(some)]
 
     def _rendered(self, head: Raw) -> bytes:
         return b"".join(index.whole(head, self._sorted()))
@@ -250,9 +263,8 @@ class GlobalIndex:
     def _counted(self, told: Raw) -> Raw:
         held = {**section(self._head, "statistics"), **told}
         if section(self._head, "configuration").get("enableStatistics") is not False:
-            every = self._entries.values()
-            roots = len({entry.root for entry in every})
-            held = index.statistics(held, roots, [each.active for each in every], (each.size for each in every))
+            every = [entry for some in self._entries.values() for entry in some.values()]
+            held = index.statistics(held, len(self._entries), [e.active for e in every], (e.size for e in every))
         return {**self._head, "statistics": held}
 
 
