@@ -99,8 +99,10 @@ class AgxUpkeep:
         return [paths.agx_dir()] if self._has_home else []
 
     def problems(self) -> list[Problem]:
+        """Each once, although a job and the index may both have met it."""
         with self._lock:
-            return [problem for some in self._problems.values() for problem in some]
+            every = [problem for some in self._problems.values() for problem in some]
+        return list({(problem.path, problem.message): problem for problem in every}.values())
 
     # --- jobs ---------------------------------------------------------------------------------------------
 

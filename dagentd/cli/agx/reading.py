@@ -97,7 +97,7 @@ def _about(raw: dict[str, Any]) -> list[tuple[str, object]]:
         ("follows", project.get("gitRemote")),
         ("tmux", f"{tmux.get('sessionName')} {runs}, windows: {tmux.get('windowCount')}"),
         ("claude", resume.get("resumeCommand") if resume.get("canResume") else _cannot(claude, resume)),
-        ("used", f"{counted.get('sessionCount')} times, {counted.get('totalDuration')} in all, "
+        ("used", f"{counted.get('sessionCount')}×, {counted.get('totalDuration')} in all, "
                  f"most on {counted.get('mostActiveDay') or 'no day'}"),
         ("last used", output.ago(raw.get("lastAccessed"))),
     ]  # fmt: skip
