@@ -23,6 +23,7 @@ from dagentd.worker import Worker
 if TYPE_CHECKING:
     from dagentd.jobs.agx import Agx
 
+_Work = tuple[str, Path | None]  # what was attempted, and in which project, if in one
 _INDEX = "agx index"  # the key of jobs that are about all projects
 _log = logging.getLogger(__name__)
 
@@ -37,10 +38,10 @@ class AgxUpkeep:
         self._with_agx: set[Path] = set()  # that have, or had, a folder of AGX
         self._changed: set[Path] = set()  # whose part of the index may be behind
         self._again: set[Path] = set()  # whose lock was busy
-        self._problems: dict[str, list[Problem]] = {}
+        self._problems: dict[_Work, list[Problem]] = {}
         self._has_home = False
         self._due = clock.monotonic()  # what tmux did while no daemon ran is seen with the first beat
-        self.files = frozenset((paths.agx_index_file(), paths.agx_config_file()))
+        self.files = _own_files()
 
     @cached_property
     def jobs(self) -> Agx:
@@ -58,7 +59,7 @@ class AgxUpkeep:
             if os.path.lexists(root / ".agx"):
                 self._with_agx.add(root)
             concerned = root in self._with_agx and not store.read_only
-        if concerned and self._settings().enabled:
+        if concerned and self.files and self._settings().enabled:
             self._worker.submit(_key(root), "agx", partial(self._look, root))
 
     def drop(self, store: Store) -> None:
@@ -69,7 +70,7 @@ class AgxUpkeep:
                 self._with_agx.discard(root)
             self._changed.discard(root)
             self._again.discard(root)
-            self._problems.pop(str(root), None)
+            self._problems = {work: some for work, some in self._problems.items() if work[1] != root}
         self._worker.forget(_key(root))
         if "jobs" in self.__dict__:
             self.jobs.forget(root)
@@ -88,12 +89,12 @@ class AgxUpkeep:
             self.look(store)
         if clock.monotonic() >= self._due:
             self._due = clock.monotonic() + self._settings().index_interval_s
-            if self._settings().enabled and self._roots():
+            if self.files and self._settings().enabled and self._roots():
                 self._worker.submit(_INDEX, "check", self._check)
 
     def folders(self) -> list[Path]:
         """What is to be watched beside the projects."""
-        if not self._settings().enabled or not self._roots():
+        if not self.files or not self._settings().enabled or not self._roots():
             return []
         self._has_home = os.path.isdir(paths.agx_dir())
         return [paths.agx_dir()] if self._has_home else []
@@ -107,7 +108,7 @@ class AgxUpkeep:
     # --- jobs ---------------------------------------------------------------------------------------------
 
     def _look(self, root: Path) -> None:
-        self._attempt(root, partial(self.jobs.settle, root))
+        self._attempt(("settle", root), lambda: self.jobs.settle(root))
         with self._lock:
             self._changed.add(root)
         self._worker.submit(_INDEX, "update", self._update)
@@ -115,45 +116,44 @@ class AgxUpkeep:
     def _update(self) -> None:
         with self._lock:
             changed, self._changed = self._changed, set()
-        self._attempt(None, partial(self.jobs.updated, changed))
-        self._note("sessions", self.jobs.problems())
-        self._tell_of_home()
+        self._attempt(("index", None), lambda: self.jobs.updated(changed))
+        self._attempt(("tell", None), self._tell)
 
     def _check(self) -> None:
         for root in self._roots():
-            self._attempt(root, partial(self.jobs.check, root))
-        self._attempt(None, self.jobs.check_all)
-        self._note("sessions", self.jobs.problems())
-        self._tell_of_home()
-        self._attempt(None, self._set_interval)
+            self._attempt(("check", root), partial(self.jobs.check, root))
+        self._attempt(("index", None), self.jobs.check_all)
+        self._attempt(("tell", None), self._tell)
+        self._attempt(("interval", None), self._set_interval)
 
     def _set_interval(self) -> None:
         self._due = clock.monotonic() + self.jobs.config(None).index_interval
 
-    def _tell_of_home(self) -> None:
+    def _tell(self) -> None:
+        self._note(("sessions", None), self.jobs.problems())
         if not self._has_home and os.path.isdir(paths.agx_dir()):
             self._on_home()
 
-    def _attempt(self, root: Path | None, job: Callable[[], None]) -> None:
+    def _attempt(self, work: _Work, job: Callable[[], None]) -> None:
         """What goes wrong is told in status and tried again: soon if a lock was busy, else when there is news or it is
         time. It leaves the other projects."""
         try:
             job()
         except DagentdError as error:
-            self._note(str(root), [error])
+            self._note(work, [error])
             if isinstance(error, Busy):
                 with self._lock:
-                    self._again |= {root} if root is not None else self._with_agx
+                    self._again |= {work[1]} if work[1] is not None else self._with_agx
         except OSError as error:
-            self._note(str(root), [DagentdError(f"the system says: {error.strerror}", path=error.filename)])
+            self._note(work, [DagentdError(f"the system says: {error.strerror}", path=error.filename)])
         else:
-            self._note(str(root), [])
+            self._note(work, [])
 
-    def _note(self, key: str, errors: list[DagentdError]) -> None:
+    def _note(self, work: _Work, errors: list[DagentdError]) -> None:
         with self._lock:
-            known = self._problems.get(key, [])
+            known = self._problems.get(work, [])
             now = still_wrong(known, [Problem.of("agx", error, clock.stamp()) for error in errors])
-            self._problems[key] = now
+            self._problems[work] = now
         for problem in now:
             if problem not in known:
                 _log.warning("%s: %s", problem.path, problem.message)
@@ -164,6 +164,13 @@ class AgxUpkeep:
         """Of the projects that have AGX and are ours to write to."""
         with self._lock:
             return [root for root in self._with_agx if root in self._stores and not self._stores[root].read_only]
+
+
+def _own_files() -> frozenset[Path]:
+    try:
+        return frozenset((paths.agx_index_file(), paths.agx_config_file()))
+    except DagentdError:  # a user without a home has no AGX
+        return frozenset()
 
 
 def _key(root: Path) -> str:

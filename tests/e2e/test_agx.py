@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -275,3 +276,22 @@ def test_tmux_is_looked_at_by_the_daemon(daemon: Daemon, served: Path, server: S
     server.run("kill-session", "-t", "=agx-repo-main")
     until(lambda: index()["sessions"][0]["runtime"]["tmuxActive"] is False, "the end of the session")
     assert states() == {"main": "paused"}
+
+
+def test_a_lock_of_another_program_is_waited_for_named_and_then_all_is_done(
+    daemon: Daemon, served: Path, beats: None
+) -> None:
+    daemon.dagentd("restart")
+    with subprocess.Popen(["sleep", "600"]) as other:
+        lock = served / ".agx" / "sessions" / ".lock"
+        lock.write_text(json.dumps({"pid": other.pid, "timestamp": "2999-01-01T00:00:00Z"}))
+        git(served, "checkout", "-q", "-b", "side")
+        until(
+            lambda: any(f"process {other.pid} has held" in each["message"] for each in problems(daemon)),
+            "the complaint",
+        )
+        assert current(served) == "main" and lock.exists()
+        assert f"process {other.pid}" in dagentd("agx", "switch", "main", cwd=served, status=1)
+        other.kill()
+    until(lambda: states() == {"main": "paused", "side": "active"}, "what was waiting")
+    until(lambda: problems(daemon) == [], "the end of the complaint")

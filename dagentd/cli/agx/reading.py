@@ -36,7 +36,7 @@ def list_sessions(every: bool, state: str | None, where: Path, as_json: bool) ->
     if as_json:
         output.print_json(found)
     else:
-        rows = [[*([each["projectName"]] if every else []), *_row(each)] for each in found["sessions"]]
+        rows = [[*([each.get("projectName")] if every else []), *_row(each)] for each in found["sessions"]]
         columns = [Column("project"), *_LIST] if every else _LIST
         output.table(columns, rows, empty="No AGX sessions: make one with `dagentd agx new`.")
         for error in wrong:

@@ -9,11 +9,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from dagentd import paths
-from dagentd.adapters import clock, tmux
+from dagentd.adapters import clock, marks, tmux
+from dagentd.adapters.git.repository import Head, head
+from dagentd.adapters.marks import Mark
 from dagentd.errors import DagentdError, NotAllowed
 from dagentd.jobs.agx import asked, branches, tidying, windows
 from dagentd.jobs.agx.conversations import Conversations
-from dagentd.model.agx import Raw
+from dagentd.model.agx import Raw, section
 from dagentd.model.agx import index as indexing
 from dagentd.model.agx.cleanup import Step
 from dagentd.model.agx.config import Config, effective
@@ -23,6 +25,7 @@ from dagentd.store.agx.folder import AgxFolder
 from dagentd.store.agx.index import GlobalIndex
 from dagentd.store.agx.sessions import Sessions
 
+Seen = tuple[Head, tuple[Mark | None, ...]]
 _DAILY = timedelta(days=1)
 
 
@@ -34,6 +37,7 @@ class Agx:
         self._index = GlobalIndex(paths.agx_index_file(), _document, self._folders)
         self._conversations = Conversations()
         self._cleaned: dict[Path, datetime] = {}
+        self._settled: dict[Path, Seen] = {}
 
     # --- what there is ------------------------------------------------------------------------------------
 
@@ -50,7 +54,7 @@ class Agx:
     def listed(self, root: Path | None, state: str | None = None) -> list[Raw]:
         """Entries as in the index; of one project from its files, with which of them is current."""
         found = self._index.entries() if root is None else self._of_project(self._seen(root))
-        return [each for each in found if state in (None, each.get("status", {}).get("state"))]
+        return [each for each in found if state in (None, section(each, "status").get("state"))]
 
     def _of_project(self, sessions: Sessions) -> list[Raw]:
         folder, current = sessions.folder, sessions.current()
@@ -124,17 +128,18 @@ class Agx:
         """HEAD of the project's own checkout may have moved, or files of its sessions changed. The index does not
         follow here: many projects are settled at once, and it is one file."""
         sessions, now = self.sessions(root), clock.now()
-        if sessions.folder.is_there():
-            configs.migrate_project(sessions.folder, sessions.config.backup_count, now)
-            sessions.migrate(now)
-            branches.follow(sessions, now)
+        if not sessions.folder.is_there() or self._settled.get(root) == _seen(sessions.folder):
+            return
+        configs.migrate_project(sessions.folder, sessions.config.backup_count, now)
+        sessions.migrate(now)
+        branches.follow(sessions, now)
+        self._settled[root] = _seen(sessions.folder)
 
     def check(self, root: Path) -> None:
         """What is due from time to time: nobody tells of Claude, and time itself passes. The index is not written."""
         sessions, now = self.sessions(root), clock.now()
         if not sessions.folder.is_there():
             return
-        branches.follow(sessions, now)
         self._conversations.refresh(sessions, now)
         if root not in self._cleaned or now - self._cleaned[root] >= _DAILY:
             self._cleaned[root] = now
@@ -165,6 +170,7 @@ class Agx:
 
     def forget(self, root: Path) -> None:
         self._cleaned.pop(root, None)
+        self._settled.pop(root, None)
         self._index.forget(root)
 
     # --- inside -------------------------------------------------------------------------------------------
@@ -186,6 +192,12 @@ class Agx:
             except DagentdError:
                 continue
         return found
+
+
+def _seen(folder: AgxFolder) -> Seen:
+    """By which a project is known to be as it was when it was settled; nothing of a session is read for it."""
+    files = [folder.config_file, paths.agx_config_file(), *map(folder.session_file, folder.ids())]
+    return head(folder.root), tuple(marks.of(path) for path in files)
 
 
 def _document(folder: AgxFolder, session_id: str) -> Raw:

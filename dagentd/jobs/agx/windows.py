@@ -61,7 +61,7 @@ def open_session(sessions: Sessions, session_id: str, confirm: Confirm, now: dat
         windows = planning.wanted(raw, sessions.config, root)
         _confirm(raw, sessions, windows, confirm)
         name = _free(raw, sessions, running, session_id)
-        tmux.create(name, windows, sessions.config.startup_command, float(max(1, sessions.config.attach_timeout)))
+        tmux.create(name, windows, sessions.config.startup_command, float(sessions.config.attach_timeout))
     else:
         name = live.name
     _note(sessions, session_id, name, now)

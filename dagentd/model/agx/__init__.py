@@ -5,12 +5,23 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from dagentd.model import times
+
 Raw = dict[str, Any]
 
 
 def stamp(moment: datetime) -> str:
     """AGX writes whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def moment(text: object) -> datetime | None:
+    """None for what is no time, and for one that no calendar of ours has in UTC."""
+    found = times.parse(text)
+    try:
+        return None if found is None else found.astimezone(UTC)
+    except OverflowError:
+        return None
 
 
 def section(raw: Raw, *names: str) -> Raw:

@@ -12,6 +12,7 @@ from dagentd.model.agx.config import Config
 
 Action = Literal["archive", "remove", "delete"]
 _DAY = 86_400
+_LONGEST = 36_500 * _DAY
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def threshold(raw: Raw, config: Config) -> timedelta | None:
     if not config.auto_archive or not config.auto_cleanup or own.get("enabled") is False:
         return None
     given = units.seconds(own.get("inactiveThreshold"))
-    return timedelta(seconds=config.cleanup_days * _DAY if given is None else max(given, 1))
+    return timedelta(seconds=config.cleanup_days * _DAY if given is None else min(max(given, 1), _LONGEST))
 
 
 def emptied(trash: Iterable[Trashed], config: Config, now: datetime) -> list[Step]:

@@ -88,15 +88,15 @@ def effective(home: Raw, project: Raw, *, cleanup_days: int, index_interval: int
         variants=_texts(wanted.get("variants")),
         prefix=_first(tmux.get("sessionPrefix"), "agx"),
         windows=_windows(section(project, "tmux").get("windows")),
-        window_names=names[: _first(tmux.get("defaultWindowCount"), len(names))],
+        window_names=names[: _within(1, _first(tmux.get("defaultWindowCount"), len(names)), len(names))],
         startup_command=tmux.get("startupCommand"),
-        attach_timeout=_first(units.seconds(tmux.get("attachTimeout")), 10),
+        attach_timeout=_within(1, _first(units.seconds(tmux.get("attachTimeout")), 10), 600),
         auto_archive=_first(session.get("autoArchive"), True),
         auto_cleanup=_first(wanted.get("autoCleanup"), True),
-        cleanup_days=max(1, _first(session.get("cleanupInactiveDays"), cleanup_days)),
-        backup_count=max(1, _first(session.get("backupCount"), 5)),
+        cleanup_days=_within(1, _first(session.get("cleanupInactiveDays"), cleanup_days), 36_500),
+        backup_count=_within(1, _first(session.get("backupCount"), 5), 1_000),
         statistics=_first(session.get("enableStatistics"), True),
-        index_interval=max(1, _first(units.seconds(storage.get("indexSyncInterval")), index_interval)),
+        index_interval=_within(1, _first(units.seconds(storage.get("indexSyncInterval")), index_interval), 86_400),
         global_index=_first(storage.get("enableGlobalIndex"), True),
         compact_threshold=_first(units.size_in_bytes(storage.get("compactThreshold")), 100_000_000),
         confirm_destructive=_first(ui.get("confirmDestructive"), True),
@@ -105,6 +105,10 @@ def effective(home: Raw, project: Raw, *, cleanup_days: int, index_interval: int
 
 def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
+
+
+def _within(least: int, value: int, most: int) -> int:
+    return max(least, min(value, most))
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -6,8 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from dagentd.model import times
-from dagentd.model.agx import Raw, changed, section, stamp, units
+from dagentd.model.agx import Raw, changed, moment, section, stamp, units
 
 STATES = ("created", "active", "paused", "completed", "archived")
 _HISTORY = 200  # entries that are kept: the first says how it began, the others are the last
@@ -36,7 +35,7 @@ def since(raw: Raw) -> datetime | None:
     """When it came into the state it is in."""
     history = _history(raw)
     last = history[-1] if history else {}
-    return times.parse(last.get("timestamp")) if last.get("state") == state_of(raw) else None
+    return moment(last.get("timestamp")) if last.get("state") == state_of(raw) else None
 
 
 def last_used(raw: Raw) -> datetime | None:
@@ -47,7 +46,7 @@ def last_used(raw: Raw) -> datetime | None:
         section(raw, "tmux").get("lastAttached"),
         section(raw, "claude").get("lastInteraction"),
     )
-    return max((moment for each in told if (moment := times.parse(each))), default=None)
+    return max((found for each in told if (found := moment(each))), default=None)
 
 
 def _history(raw: Raw) -> list[Raw]:

@@ -14,7 +14,7 @@ from dagentd.model.agx import Raw, section
 from dagentd.model.agx.config import Config, Window
 
 _MOST = 50  # windows
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # and what no encoding can write
 
 
 def wanted(raw: Raw, config: Config, root: Path) -> list[Window]:
@@ -38,13 +38,13 @@ def _of_session(raw: Raw) -> list[Window]:
 
 
 def _placed(window: Window, root: Path) -> Window:
+    if any(_CONTROL.search(text or "") for text in (window.name, window.path, window.command)):
+        hint = "Write it without line ends and control characters, in .agx/config.json."
+        raise NotAllowed(f"window {window.name!a} has control characters in what is said of it", path=root, hint=hint)
     path = os.path.realpath(root / window.path)
     if not Path(path).is_relative_to(os.path.realpath(root)):
         hint = "Give the window a path inside of the project, in .agx/config.json."
         raise NotAllowed(f"window {window.name!a} would open in {path}, outside of the project", path=root, hint=hint)
-    if _CONTROL.search(window.command or "") or _CONTROL.search(window.name):
-        hint = "Write it without line ends and control characters, in .agx/config.json."
-        raise NotAllowed(f"window {window.name!a} has control characters in its name or command", path=root, hint=hint)
     return Window(window.name, path, window.command or None)
 
 

@@ -271,5 +271,5 @@ class GlobalIndex:
 def _size(path: str) -> int:
     try:
         return os.lstat(path).st_size
-    except OSError:
+    except (OSError, ValueError):  # not there; or what another program wrote is no path
         return 0

@@ -212,7 +212,7 @@ class Writing:
 
     def _sweep(self) -> None:
         """What a process left that died while it wrote: a document that was not yet, or no longer, in place."""
-        for place in (self._folder.sessions, self._folder.path):
+        for place in (self._folder.sessions, self._folder.path, self._folder.backups):
             for temp, _ in temps.left_beside(place):
                 with contextlib.suppress(OSError):
                     disk.remove(temp)

@@ -179,6 +179,5 @@ def _check_done(place: Place, op: str, before: dict[str, list[dict[str, Any]]]) 
 
 
 def _left(place: Place) -> list[str]:
-    folders = (place.agx / "sessions", place.agx, place.index.parent)
-    names = (path.name for folder in folders for path in folder.iterdir())
+    names = (path.name for folder in (place.agx, place.index.parent) for path in folder.rglob("*"))
     return [name for name in names if name.endswith((".dagentd-tmp", "lock"))]
