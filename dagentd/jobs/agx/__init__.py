@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from dagentd import paths
@@ -142,22 +143,37 @@ class Agx:
             return
         self._conversations.refresh(sessions, now)
         if root not in self._cleaned or now - self._cleaned[root] >= _DAILY:
-            self._cleaned[root] = now
             self.cleanup(root)
+            self._cleaned[root] = now
 
     def check_all(self) -> None:
-        """What tmux says of all projects at once, and the index."""
-        running, now = tmux.sessions(), clock.now()
+        """What tmux says of all projects at once, and the index. What fails leaves the rest, and is raised last."""
+        errors: list[DagentdError] = []
+        for act in (self._migrate_configuration, partial(self._check_tmux, errors), self.check_index):
+            try:
+                act()
+            except DagentdError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    def _migrate_configuration(self) -> None:
+        configs.migrate_user(self.config(None).backup_count, clock.now())
+
+    def _check_tmux(self, errors: list[DagentdError]) -> None:
         there = [folder.root for folder in self._folders()]
-        if there:
-            configs.migrate_user(self.config(None).backup_count, now)
-            for root in windows.concerned(there, running, self._index.entries()):
+        if not there:
+            return
+        running, now = tmux.sessions(), clock.now()
+        for root in windows.concerned(there, running, self._index.entries()):
+            try:
                 windows.refresh(self.sessions(root), running, now)
-        if there or os.path.lexists(paths.agx_index_file()):
-            self.check_index()
+            except DagentdError as error:
+                errors.append(error)
 
     def check_index(self) -> None:
-        if self._keeps_index():
+        known = self._folders() or os.path.lexists(paths.agx_index_file())
+        if known and self._keeps_index():
             self._index.check()
 
     def updated(self, roots: Iterable[Path], *, cleaned: bool = False) -> None:

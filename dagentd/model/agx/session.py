@@ -51,26 +51,15 @@ class Claude:
 def new(session_id: str, root: Path, config: Config, variant: str, git: Git, now: datetime) -> Raw:
     at = stamp(now)
     name = config.project_name or root.name
-    given = config.windows or [Window(each, ".") for each in config.window_names] or [Window("main", ".")]
-    windows = [{"name": each.name, "path": str(root / each.path), "command": each.command} for each in given]
+    working = str(root / config.working_directory) if config.working_directory else str(root)
     raw: Raw = {
         "version": CURRENT,
         "sessionId": session_id,
         "created": at,
         "lastAccessed": at,
         "lastModified": at,
-        "project": {
-            "name": name,
-            "path": str(root),
-            "workingDirectory": str(root / config.working_directory) if config.working_directory else str(root),
-        },
-        "tmux": {
-            "sessionName": naming.tmux_session(config.prefix, name, session_id),
-            "windowCount": len(windows),
-            "isActive": False,
-            "lastAttached": None,
-            "config": {"defaultWindow": windows[0], "additionalWindows": windows[1:]},
-        },
+        "project": {"name": name, "path": str(root), "workingDirectory": working},
+        "tmux": _new_tmux(naming.tmux_session(config.prefix, name, session_id), root, config),
         "claude": _no_claude(),
         "metadata": {
             "description": "",
@@ -80,17 +69,26 @@ def new(session_id: str, root: Path, config: Config, variant: str, git: Git, now
             "customData": {},
         },
         "statistics": _no_statistics(),
-        "lifecycle": {
-            "state": "created",
-            "stateHistory": [{"state": "created", "timestamp": at, "reason": "initial_creation"}],
-            "autoCleanup": {
-                "enabled": config.auto_cleanup,
-                "inactiveThreshold": f"{config.cleanup_days}d",
-                "lastCleanupCheck": None,
-            },
-        },
+        "lifecycle": _new_lifecycle(config, at),
     }
     return with_git(raw, git)
+
+
+def _new_tmux(name: str, root: Path, config: Config) -> Raw:
+    given = config.windows or [Window(each, ".") for each in config.window_names] or [Window("main", ".")]
+    windows = [{"name": each.name, "path": str(root / each.path), "command": each.command} for each in given]
+    held = {"defaultWindow": windows[0], "additionalWindows": windows[1:]}
+    about = {"sessionName": name, "windowCount": len(windows)}
+    return {**about, "isActive": False, "lastAttached": None, "config": held}
+
+
+def _new_lifecycle(config: Config, at: str) -> Raw:
+    threshold = f"{config.cleanup_days}d"
+    return {
+        "state": "created",
+        "stateHistory": [{"state": "created", "timestamp": at, "reason": "initial_creation"}],
+        "autoCleanup": {"enabled": config.auto_cleanup, "inactiveThreshold": threshold, "lastCleanupCheck": None},
+    }
 
 
 def _no_claude() -> Raw:

@@ -118,7 +118,13 @@ class GlobalIndex:
         """One that cannot be read keeps the entry it has: what is there is not forgotten."""
         known, own = self._entries.get(str(folder.root), {}), str(folder.sessions)
         found: _Entries = {}
-        for session_id in folder.ids():
+        try:
+            there = folder.ids()
+            self.errors.pop(folder.path, None)
+        except DagentdError as error:
+            self.errors[folder.path] = error
+            return
+        for session_id in there:
             path = f"{own}/{session_id}.json"
             mark, entry = marks.of(path), known.get(path)
             if mark is not None and (entry is None or entry.mark != mark):

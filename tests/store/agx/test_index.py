@@ -263,3 +263,17 @@ def test_a_damaged_configuration_of_a_project_stops_only_that(two: Store) -> Non
     assert not (two.folder.sessions / "x.json").exists()
     two.agx.switch(two.roots[1], "main")
     assert names(two) == ALL and bad.read_bytes() == b"\0"
+
+
+def test_one_project_that_is_barred_leaves_the_others(two: Store, tmp_path: Path) -> None:
+    shutil.rmtree(two.root / ".agx")
+    (two.root / ".agx").symlink_to(tmp_path)
+    path = two.roots[1] / ".agx" / "sessions" / "main.json"
+    path.write_text(path.read_text().replace('"description": ""', '"description": "new"'))
+    two.agx.updated(two.roots)
+    assert two.index["sessions"][0]["metadata"]["description"] == "new"
+    assert [error.path for error in two.agx.problems()] == [str(two.root / ".agx")]
+    assert names(two) == ALL, "what is known of it stays"
+    (two.root / ".agx").unlink()
+    two.agx.updated(two.roots)
+    assert two.agx.problems() == [] and names(two) == [("other", "main"), ("other", "side")]
