@@ -14,7 +14,7 @@ from dagentd.model.agx.config import DEFAULT_GLOBAL
 from dagentd.model.agx.versions import CURRENT, is_older
 from dagentd.model.documents import Document
 from dagentd.store.agx import backups, documents
-from dagentd.store.agx.folder import AgxFolder, make_private
+from dagentd.store.agx.folder import AgxFolder, make_private, sweep
 
 _NEW_OF_PROJECT: Raw = {"version": CURRENT}
 
@@ -32,12 +32,14 @@ def set_user(key: str, value: Any, keep: int, now: datetime) -> None:
     file = paths.agx_config_file()
     make_private(file.parent)
     with lockfile.held(file.with_name(".index.lock")):
+        sweep(file.parent, file.parent / "backups")
         _set(file, shapes.GlobalConfig, DEFAULT_GLOBAL, key, value, file.parent / "backups", keep, now)
 
 
 def set_project(folder: AgxFolder, key: str, value: Any, keep: int, now: datetime) -> None:
     folder.make()
     with lockfile.held(folder.lock_file):
+        sweep(folder.path, folder.sessions, folder.backups)
         _set(folder.config_file, shapes.ProjectConfig, _NEW_OF_PROJECT, key, value, folder.backups, keep, now)
 
 

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagentd.adapters import disk
+from dagentd.adapters import disk, temps
 from dagentd.errors import NotAllowed, NotFound
 from dagentd.model import ids
 from dagentd.model.agx import naming
@@ -89,6 +89,15 @@ def make_private(*folders: Path) -> None:
                 with contextlib.suppress(FileExistsError):  # another process that makes it just now
                     disk.make_folder(folder)
             keep_private(folder, 0o700)
+
+
+def sweep(*folders: Path) -> None:
+    """What a process left that died while it wrote: a document that was not yet, or no longer, in place. To be called
+    with the lock held under which all in these folders is written."""
+    for folder in folders:
+        for temp, _ in temps.left_beside(folder):
+            with contextlib.suppress(OSError):
+                disk.remove(temp)
 
 
 def keep_private(path: Path, mode: int) -> None:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from dagentd.adapters import clock, disk, files, lockfile, marks, temps
+from dagentd.adapters import clock, disk, files, lockfile, marks
 from dagentd.adapters.marks import Mark
 from dagentd.errors import Conflict, CorruptFile, DagentdError, NotFound
 from dagentd.model import jsontext, times
 from dagentd.model.agx import Raw, index, section, shapes, stamp, units, versions
 from dagentd.store.agx import backups
-from dagentd.store.agx.folder import AgxFolder, keep_private, make_private
+from dagentd.store.agx.folder import AgxFolder, keep_private, make_private, sweep
 
 _LIMIT = 1 << 28  # bytes: 300 000 sessions
 _TRIES = 20
@@ -256,8 +256,7 @@ class GlobalIndex:
         data = self._rendered(head)
         make_private(self._file.parent)
         with lockfile.held(self._file.with_name(".index.lock")), disk.explained(self._file):
-            for temp, _ in temps.left_beside(self._file.parent):
-                disk.remove(temp)
+            sweep(self._file.parent, self._file.parent / "backups")
             keep_private(self._file, 0o600)
             done = files.publish(self._file, [data], expect=self._digest, sync=True)
             if done.replaced is not None:

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from dagentd.adapters import clock, disk, files, lockfile, temps
+from dagentd.adapters import clock, disk, files, lockfile
 from dagentd.errors import Conflict, CorruptFile, DagentdError, InvalidInput, NotFound
 from dagentd.model import ids
 from dagentd.model.agx import Raw, naming, session, shapes, versions
 from dagentd.model.agx.cleanup import Trashed
 from dagentd.model.agx.config import Config
 from dagentd.store.agx import backups, documents
-from dagentd.store.agx.folder import AgxFolder, keep_private
+from dagentd.store.agx.folder import AgxFolder, keep_private, sweep
 
 _SUFFIX = ".json"
 
@@ -121,7 +121,7 @@ class Writing:
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions, self._folder = sessions, sessions.folder
-        self._sweep()
+        sweep(self._folder.sessions, self._folder.path, self._folder.backups)
 
     def create(self, raw: Raw) -> Raw:
         path = self._folder.session_file(str(raw["sessionId"]))
@@ -209,10 +209,3 @@ class Writing:
 
     def _back_up(self, path: Path, now: datetime) -> None:
         backups.back_up(path, self._folder.backups, self._sessions.config.backup_count, now)
-
-    def _sweep(self) -> None:
-        """What a process left that died while it wrote: a document that was not yet, or no longer, in place."""
-        for place in (self._folder.sessions, self._folder.path, self._folder.backups):
-            for temp, _ in temps.left_beside(place):
-                with contextlib.suppress(OSError):
-                    disk.remove(temp)
