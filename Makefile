@@ -1,6 +1,6 @@
 # make run [PROJECT=path]   set up and serve that repository; without PROJECT a demonstration
 # make test                 all checks and tests
-# make bench                measurements, beside the limits of this machine
+# make bench                measurements, beside the limits of this machine; BENCH_MINUTES=1 for a shorter one
 
 PROJECT ?=
 PIP_INSTALL = pip install -qq --disable-pip-version-check --no-input

@@ -17,6 +17,7 @@ from dagentd.adapters.service_manager import Supervisor
 from dagentd.adapters.signals import Signals
 from dagentd.adapters.watch import Watch
 from dagentd.agx import AgxUpkeep
+from dagentd.compacting import Compacting
 from dagentd.errors import DagentdError
 from dagentd.events import Events
 from dagentd.jobs.reconcile import Report
@@ -29,10 +30,12 @@ from dagentd.rpc.client import Client
 from dagentd.rpc.server import Server
 from dagentd.settings import Settings
 from dagentd.store.index import Index
+from dagentd.store.ledger import ledger
 from dagentd.store.registry import Registry
 from dagentd.store.store import Store
 from dagentd.upkeep import Upkeep
 from dagentd.watching import Watching
+from dagentd.weighing import Weighing
 from dagentd.worker import Worker
 
 if TYPE_CHECKING:
@@ -92,8 +95,12 @@ class Daemon:
             self._watching = Watching(
                 self._upkeep, self._agx, self.events.publish, paths.registry_file(), self._signals.wake, _bug
             )
-            self._upkeep.sources = self._watching.made_from
-            self.projects = Projects(self.settings_of, index, self._upkeep, self._watching, self.events.publish)
+            self._weighing = Weighing(self._upkeep, self.settings_of)
+            self.compacting = Compacting(self._weighing, self.settings_of, ledger(paths.ledger_file()), _bug)
+            self._upkeep.sources, self._upkeep.touched = self._watching.made_from, self._weighing.weigh_some
+            self.projects = Projects(
+                self.settings_of, index, self._upkeep, self._watching, self.events.publish, self._weighing.changed
+            )
             stack.callback(self._finish, index)
             self._server = Server(paths.socket(), self)
             self._follow()
@@ -116,7 +123,7 @@ class Daemon:
     def _finish(self, index: Index) -> None:
         """What runs too long is left: the journals hold all that was acknowledged, and the next start does the rest."""
         self._watching.close()
-        if not self._worker.drain(_DRAIN):
+        if not (self.compacting.close(_DRAIN) and self._worker.drain(_DRAIN)):
             _log.warning("a job takes too long to wait for; the next start goes on with it")
         elif not self.projects.close(_CLOSE):
             _log.warning("documents cannot be written now; the next start writes them")
@@ -157,7 +164,7 @@ class Daemon:
         self._signals.stop()
 
     def status(self) -> dict[str, Any]:
-        jobs = self._worker.status()
+        jobs = self._jobs()
         used = usage()
         return {
             "pid": os.getpid(),
@@ -168,19 +175,30 @@ class Daemon:
             "projects": [project_summary(store, self._watching.worktrees(store)) for store in self.stores()],
             "queues": {"waiting": jobs.pop("queues"), **jobs, "done": self._worker.done},
             "watches": {**self._watching.status(), "everySeconds": self.settings.watch.reconcile_s},
-            "spend": {"calls": 0, "tokens": 0, "cost": 0},
+            "spend": self._spend(),
             "problems": [problem.raw() for problem in self._all_problems()],
             "memory": vars(used) if used else None,
             "connections": self._server.count(),
         }
 
+    def _jobs(self) -> dict[str, list[dict[str, Any]]]:
+        """Of both workers: compactions have one of their own, because they may wait for a model."""
+        both = self._worker.status(), self.compacting.status()
+        return {name: [each for jobs in both for each in jobs[name]] for name in both[0]}
+
+    def _spend(self) -> dict[str, Any]:
+        """Of the last day, beside what it may come to."""
+        spent, caps = self.compacting.ledger.spend(), self.settings.compaction
+        return {**vars(spent), "maxCallsPerHour": caps.max_calls_per_hour, "maxTokensPerDay": caps.max_tokens_per_day}
+
     def _all_problems(self) -> list[Problem]:
         own, watching = list(self._problems.values()), self._watching.problems()
-        return [*own, *watching, *self._upkeep.problems(), *self._agx.problems(), *self.projects.problems()]
+        others = [*self._upkeep.problems(), *self._weighing.problems(), *self.compacting.problems()]
+        return [*own, *watching, *others, *self._agx.problems(), *self.projects.problems()]
 
     def _trouble(self) -> list[str]:
         """What the user must do something about, in words."""
-        failing = [str(each["message"]) for each in self._worker.status()["failing"]]
+        failing = [str(each["message"]) for each in self._jobs()["failing"]]
         return failing + [problem.message for problem in self._all_problems() if problem.id in _GRAVE]
 
     # --- living -------------------------------------------------------------------------------------------

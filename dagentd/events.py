@@ -16,8 +16,8 @@ from pydantic.alias_generators import to_camel
 from dagentd.errors import LimitReached
 from dagentd.model import jsontext
 
-MAX_EVENTS = 10_000  # held for `since`
-MAX_BYTES = 4 << 20
+MAX_EVENTS = 4_000  # held for `since`: several minutes of a busy daemon
+MAX_BYTES = 1 << 20  # of JSON; with what is around it, 2 MB of memory
 MAX_SUBSCRIPTIONS = 1_000  # each costs every publisher a call
 
 _camel = cache(to_camel)  # by regular expressions, which cost more than the rest of an event

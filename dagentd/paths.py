@@ -38,6 +38,10 @@ def index_file() -> Path:
     return state_dir() / "index.sqlite3"
 
 
+def ledger_file() -> Path:
+    return state_dir() / "ledger.jsonl"
+
+
 def log_file() -> Path:
     return state_dir() / "dagentd.log"
 

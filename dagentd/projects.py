@@ -15,6 +15,7 @@ from dagentd.settings import Settings
 from dagentd.store import lock
 from dagentd.store.actions import Announce
 from dagentd.store.index import Index
+from dagentd.store.session import Session
 from dagentd.store.store import Store
 from dagentd.upkeep import Upkeep
 from dagentd.watching import Watching
@@ -29,9 +30,9 @@ class Projects:
 
     def __init__(
         self, settings_of: Callable[[Project], Settings], index: Index, upkeep: Upkeep, watching: Watching,
-        announce: Announce,
+        announce: Announce, changed: Callable[[Store, Session], None],
     ) -> None:  # fmt: skip
-        self._settings_of, self._index, self._announce = settings_of, index, announce
+        self._settings_of, self._index, self._announce, self._changed = settings_of, index, announce, changed
         self._upkeep, self._watching = upkeep, watching
         self._lock = threading.Lock()
         self._stores: dict[Path, Store] = {}
@@ -96,7 +97,7 @@ class Projects:
         try:
             if lock.is_claimed(project):
                 raise Conflict("a dagentd command works on it", path=project.root, hint="It is served again soon.")
-            store = Store(project, self._index, settle=settle, announce=self._announce)
+            store = Store(project, self._index, settle=settle, announce=self._announce, changed=self._changed)
         except (Conflict, NotAllowed) as error:
             self._note(project, "read-only", error)
             return served or Store(project, self._index, settle=settle, read_only=True)

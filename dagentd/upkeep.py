@@ -15,6 +15,7 @@ from dagentd.jobs.reconcile import Line, Report
 from dagentd.model.problem import Problem, still_wrong
 from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.settings import Settings
+from dagentd.store import layout
 from dagentd.store.store import Store
 from dagentd.worker import Worker
 
@@ -38,13 +39,15 @@ class _Kept:
 
 
 class Upkeep:
-    """`sources` is told which files the contexts of a feature are made from, beside those that are watched anyway."""
+    """`sources` is told which files the contexts of a feature are made from, beside those that are watched anyway;
+    `touched` which sessions were looked at or have a new context."""
 
     def __init__(self, worker: Worker, settings_of: Callable[[Project], Settings]) -> None:
         self._worker, self._settings_of = worker, settings_of
         self._lock = threading.Lock()
         self._kept: dict[Store, _Kept] = {}
         self.sources: Sources = lambda *_: None
+        self.touched: Callable[[Store, list[SessionFolder]], None] = lambda *_: None
 
     @cached_property
     def _shared(self) -> Checkouts:
@@ -89,19 +92,19 @@ class Upkeep:
 
     def reconcile(self, store: Store, feature: FeatureFolder) -> None:
         """Look at every session of it that is not as we left it, and renew the contexts."""
-        self._submit(store, feature, "reconcile", partial(self._all, store, feature, everything=False))
+        self.submit(store, feature, "reconcile", partial(self._all, store, feature, everything=False))
 
     def migrate(self, store: Store, feature: FeatureFolder) -> None:
         """Make sessions of files of older formats that are new or have changed."""
-        self._submit(store, feature, "migrate", partial(self._migrate, store, feature))
+        self.submit(store, feature, "migrate", partial(self._migrate, store, feature))
 
     def look(self, store: Store, feature: FeatureFolder, session_id: str) -> None:
         """Take in what another program wrote to a session."""
-        self._submit(store, feature, f"look {session_id}", partial(self._look, store, feature, session_id))
+        self.submit(store, feature, f"look {session_id}", partial(self._look, store, feature, session_id))
 
     def renew(self, store: Store, feature: FeatureFolder) -> None:
         """Bring the contexts of its sessions up to date, and archive what has come to its end."""
-        self._submit(store, feature, "renew", partial(self._renew, store, feature))
+        self.submit(store, feature, "renew", partial(self._renew, store, feature))
 
     def forget(self, store: Store, feature: FeatureFolder) -> None:
         """It is gone, and with it what was wrong with it."""
@@ -160,7 +163,8 @@ class Upkeep:
 
     # --- jobs ---------------------------------------------------------------------------------------------
 
-    def _submit(self, store: Store, feature: FeatureFolder, name: str, job: Callable[[], object]) -> None:
+    def submit(self, store: Store, feature: FeatureFolder, name: str, job: Callable[[], object]) -> None:
+        """In the turn of the feature."""
         self._worker.submit(self._key(store, feature), name, job)
 
     def _key(self, store: Store, feature: FeatureFolder) -> str:
@@ -203,6 +207,8 @@ class Upkeep:
         self._note_files(store, feature, done.files)
         self._tell(store, done.lines)
         self.sources(store, feature, done.sources)
+        ids = {line.session_id for line in done.lines}
+        self.touched(store, [folder for folder in layout.sessions(feature) if folder.id in ids])
         return done
 
     def _note_files(self, store: Store, feature: FeatureFolder, files: list[File] | None) -> None:

@@ -28,6 +28,8 @@ RANKS = {
     "agx": 6,
     "surveyed": 6,
     "watching": 7,
+    "weighing": 7,
+    "compacting": 8,
     "projects": 8,
     "rpc": 6,
     "daemon": 9,

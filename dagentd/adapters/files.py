@@ -5,20 +5,21 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import itertools
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from dagentd.adapters import disk, marks
 from dagentd.adapters.temps import Temps
-from dagentd.errors import CorruptFile, NotAllowed
+from dagentd.errors import CorruptFile, NotAllowed, NotFound
 
 DOCUMENT_LIMIT = 16 << 20
 CHAT_LIMIT = 1 << 30  # a chat of 50 000 messages is 60 MB and is read
+_MORE = 1 << 16  # bytes of a file that has grown, or of one that tells no size
+_PART = 1 << 20
 _BESIDE = Temps()
 
 
@@ -91,10 +92,15 @@ def _open(path: Path) -> int:
     return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def _read_regular(fd: int, path: Path, limit: int) -> bytes:
+def _regular(fd: int, path: Path) -> os.stat_result:
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
         raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
+    return status
+
+
+def _read_regular(fd: int, path: Path, limit: int) -> bytes:
+    status = _regular(fd, path)
     if status.st_size > limit:
         raise CorruptFile(
             f"is {status.st_size >> 20} MiB; a document of its kind has at most {limit >> 20} MiB",
@@ -106,26 +112,28 @@ def _read_regular(fd: int, path: Path, limit: int) -> bytes:
 
 
 def read_fd(fd: int, limit: int) -> bytes:
-    """From the beginning, whatever its position; a file that grows while it is read ends at its end."""
-    parts, offset = [], 0
-    while offset < limit and (part := os.pread(fd, 1 << 24, offset)):
+    """From the beginning, whatever its position; a file that grows while it is read ends at its end. Room is taken for
+    what it has: 16 MiB for whatever comes left the memory of every thread full of holes."""
+    parts, offset, room = [], 0, os.fstat(fd).st_size
+    while offset < limit and (part := os.pread(fd, room or _MORE, offset)):
         parts.append(part)
-        offset += len(part)
+        offset, room = offset + len(part), 0
     return b"".join(parts)
 
 
 def publish(
-    path: Path, chunks: Iterable[bytes], *, expect: bytes | None, sync: bool, temps: Temps = _BESIDE
-) -> Published:
+    path: Path, chunks: Iterable[bytes], *, expect: bytes | None, sync: bool, temps: Temps = _BESIDE,
+    beside: Collection[Path] = (),
+) -> Published:  # fmt: skip
     """Put a whole new file at `path`. `expect` is the digest of what is there as the caller read it, None for
     nothing; `Changed` if that is no longer so, or if the temp file must be elsewhere: look again. Writes the temp file
-    first: what is compared is then compared at the last moment."""
+    first: what is compared is then compared at the last moment. A new file must be wanted `beside` others."""
     old = _open_expected(path, expect)
     try:
         temp, fd = temps.create(path)
         hashed = _write_temp(temp, fd, chunks, old, sync)
         marks.note(path, temp)
-        replaced = _take_name(temp, path, old, expect)
+        replaced = _take_name(temp, path, old, expect, beside)
     except OSError as error:
         if old is not None:
             os.close(old)
@@ -180,9 +188,19 @@ def _discard(temp: Path) -> None:
         disk.remove(temp)
 
 
-def _take_name(temp: Path, path: Path, old: int | None, expect: bytes | None) -> Replaced | None:
+def check_there(beside: Collection[Path]) -> None:
+    """Before a folder gets a new name: one that loses files is being removed, and git, which has read what is in it,
+    fails to remove it with one more. FileNotFoundError then."""
+    for path in beside:
+        os.lstat(path)
+
+
+def _take_name(
+    temp: Path, path: Path, old: int | None, expect: bytes | None, beside: Collection[Path]
+) -> Replaced | None:
     try:
         if old is None or expect is None:
+            check_there(beside)
             disk.rename_new(temp, path)
             return None
         if digest(read_fd(old, CHAT_LIMIT)) != expect:
@@ -225,66 +243,53 @@ def put(path: Path, data: bytes, *, sync: bool = True, temps: Temps = _BESIDE) -
         done.replaced.close()
 
 
-def set_aside(path: Path, kind: str) -> Path:
-    """Move a file to the first free `NAME.kind.N`."""
-    for number in itertools.count(1):
-        target = path.with_name(f"{path.name}.{kind}.{number}")
-        try:
-            disk.rename_new(path, target)
-            return target
-        except FileExistsError:
-            continue
-    raise AssertionError("unreachable")
-
-
 def still_open(path: Path, seen: bytes) -> Replaced:
     """A file that was set aside, to see what is yet written to it."""
     return Replaced(_open(path), seen)
 
 
-def save_beside(path: Path, kind: str, data: bytes) -> Path:
-    """Keep `data` durably in the first free `NAME.kind.N`, or where the same bytes are already kept."""
-    for number in itertools.count(1):
-        target = path.with_name(f"{path.name}.{kind}.{number}")
-        try:
-            publish(target, [data], expect=None, sync=True)
-            return target
-        except Changed:
-            if read(target, CHAT_LIMIT) == data:
-                return target
-    raise AssertionError("unreachable")
-
-
-def back_up(path: Path, keep: int) -> Path:
+def back_up(path: Path, keep: int, data: bytes | None = None) -> Path:
     """`NAME.backup` holds the original for ever; later contents go to `.backup.1`, `.2`, …, the newest
-    `keep` of which stay, and the one made now in any case."""
-    data = read(path, CHAT_LIMIT)
+    `keep` of which stay, and the one made now in any case. `data` is what it holds, if the caller has read it."""
+    data = read(path, CHAT_LIMIT) if data is None else data
     first = path.with_name(f"{path.name}.backup")
-    for held in [first, *_numbered_backups(path)]:
-        if _holds(held, data):
+    for held in [first, *numbered(path, "backup")]:
+        if holds(held, data):
             return held
     target = first
     if os.path.lexists(first):
-        target = path.with_name(f"{first.name}.{_last_number(path) + 1}")
+        target = next_numbered(path, "backup")
     publish(target, [data], expect=None, sync=True)
-    for old in _numbered_backups(path)[: -max(keep, 1)]:
+    for old in numbered(path, "backup")[: -max(keep, 1)]:
         disk.remove(old)
     return target
 
 
-def _holds(path: Path, data: bytes) -> bool:
+def holds(path: Path, data: bytes) -> bool:
+    """Whether a file has just these bytes; False if there is none. Compared in parts: a second copy of a long chat in
+    memory takes longer to come by than all else here."""
     try:
-        return read(path, CHAT_LIMIT) == data
-    except FileNotFoundError:
+        with disk.explained(path):
+            fd = _open(path)
+    except NotFound:
         return False
+    try:
+        if _regular(fd, path).st_size != len(data):
+            return False
+        parts = range(0, len(data), _PART)
+        return all(os.pread(fd, _PART, at) == data[at : at + _PART] for at in parts)
+    finally:
+        os.close(fd)
 
 
-def _numbered_backups(path: Path) -> list[Path]:
-    pattern = re.compile(re.escape(f"{path.name}.backup.") + "([1-9][0-9]*)")
+def numbered(path: Path, kind: str) -> list[Path]:
+    """The files `NAME.kind.N`, in the order of their numbers."""
+    pattern = re.compile(re.escape(f"{path.name}.{kind}.") + "([1-9][0-9]*)")
     found = [match for name in os.listdir(path.parent) if (match := pattern.fullmatch(name))]
     return [path.with_name(match[0]) for match in sorted(found, key=lambda match: int(match[1]))]
 
 
-def _last_number(path: Path) -> int:
-    held = _numbered_backups(path)
-    return int(held[-1].suffix[1:]) if held else 0
+def next_numbered(path: Path, kind: str) -> Path:
+    held = numbered(path, kind)
+    last = int(held[-1].suffix[1:]) if held else 0
+    return path.with_name(f"{path.name}.{kind}.{last + 1}")

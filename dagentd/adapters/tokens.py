@@ -26,7 +26,7 @@ _PIECES = re.compile(
 )
 
 # By digest, so that a text is tokenised once however often it is asked for, and is not kept alive by that.
-_REMEMBERED = 32_768  # 4 MB
+_REMEMBERED = 8_192  # 1 MB; 300 worktrees with their last commits and files are a fifth of it
 _remembered: dict[bytes, int] = {}
 _lock = threading.Lock()
 

@@ -51,8 +51,13 @@ def _show(sample: Sample) -> None:
     _run("init")
     _run("call", "session.addMessage", json.dumps({"sessionId": SESSION, "role": "assistant", "content": "Started."}))
     _run("status")
+    _say("A chat that outgrows its budget is compacted by itself; here on demand. What was decided stays:")
+    _run("compact", SESSION)
+    _run("show", SESSION)
+    _say("And there is always a way back:")
+    _run("undo", SESSION)
     _run("remove")
-    _say("On your own repository: dagentd init PATH. Compaction is on its way.")
+    _say("On your own repository: dagentd init PATH.")
 
 
 def _say(text: str) -> None:

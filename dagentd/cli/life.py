@@ -124,6 +124,7 @@ def _print_status(found: dict[str, Any]) -> None:
         ("clients", found.get("connections", "unknown")),
         ("jobs", queued),
         ("watches", _watches(found.get("watches", {}))),
+        ("spend", _spend(found.get("spend", {}))),
     ])
     output.line()
     columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True), Column("")]
@@ -133,6 +134,14 @@ def _print_status(found: dict[str, Any]) -> None:
         output.line(f"! {problem.get('path', '')}: {problem['message']}\n  {problem.get('hint', '')}")
     for each in found.get("watches", {}).get("incidents", ()):
         output.line(f"- {output.ago(each['at'])}: {each['message']}")
+
+
+def _spend(spend: dict[str, Any]) -> str:
+    """Of the last day."""
+    if not spend.get("calls"):
+        return "no calls of a model today"
+    calls = f"{spend['calls']} call{'' if spend['calls'] == 1 else 's'} of a model today"
+    return f"{calls}, {output.tokens(spend['tokens'])}, ${spend['cost']:.2f}"
 
 
 def _watches(found: dict[str, Any]) -> str:

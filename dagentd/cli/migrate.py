@@ -13,11 +13,13 @@ from dagentd.cli import output, progress
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option, reading, settings_of
 from dagentd.errors import NotRunning
-from dagentd.jobs import migration
+from dagentd.jobs import archive, migration
 from dagentd.jobs.migration import DUE, WRONG, File
-from dagentd.model.project import Project
+from dagentd.model.project import FeatureFolder, Project
 from dagentd.rpc.client import Client, Subscription
+from dagentd.settings import Settings
 from dagentd.store import layout
+from dagentd.store.store import Store
 
 _LONG = 3600.0  # seconds for the daemon to migrate a whole project
 _SHOWN = 10  # entries of one file that are named; `--json` names all
@@ -72,14 +74,13 @@ class _Work:
             return [file for each in every for file in migration.plan(store, each, self._settings, self._under)]
 
     def done(self) -> list[File]:
-        due = sum(file.action in DUE for file in self.planned())
-        with progress.bar("Migrating", due) as advance:
+        with progress.bar("Migrating", lambda: sum(file.action in DUE for file in self.planned())) as advance:
             found = self._by_daemon("migration.run", advance)
             if found is not None:
                 return found
             with daemon.writing(self._project, self._settings) as store:
                 how = (self._settings, self._under, advance)
-                return [file for each in store.features() for file in migration.run(store, each, *how)]
+                return [file for each in store.features() for file in _migrated(store, each, *how)]
 
     def rolled_back(self) -> list[File]:
         found = self._by_daemon("migration.rollback", None)
@@ -106,6 +107,16 @@ class _Work:
         return {"project": str(self._project.root), **({"path": str(self._under)} if self._under else {})}
 
 
+def _migrated(
+    store: Store, feature: FeatureFolder, settings: Settings, under: Path | None, advance: progress.Advance
+) -> list[File]:
+    """What came to its end long ago is archived at once, as the daemon does."""
+    files = migration.run(store, feature, settings, under, advance)
+    if any(file.action in DUE for file in files):
+        archive.archive_ended(store, feature, settings)
+    return files
+
+
 def _follow(events: Subscription, advance: progress.Advance) -> None:
     """Until the connection is closed."""
 
@@ -122,7 +133,8 @@ def _follow(events: Subscription, advance: progress.Advance) -> None:
 def _tell(project: Project, files: list[File], words: dict[str, str], nothing: str) -> None:
     titles = (Column("file"), Column("format"), Column("session", style="cyan"), Column("messages", right=True))
     rows = [(_name(project, f), f.format, f.session_id, f.messages, _action(f, words)) for f in files]
-    output.table([*titles, Column("done")], rows, empty=nothing or "No files of older formats.")
+    last = Column("to do" if words is _WOULD else "done")
+    output.table([*titles, last], rows, empty=nothing or "No files of older formats.")
     for file in files:
         _tell_more(project, file)
 

@@ -12,9 +12,11 @@ Advance = Callable[[object], None]
 
 
 @contextlib.contextmanager
-def bar(what: str, total: int) -> Iterator[Advance]:
-    """What is given is called with each thing that is done."""
-    if total < _MUCH or sys.stderr is None or not sys.stderr.isatty():
+def bar(what: str, count: Callable[[], int]) -> Iterator[Advance]:
+    """What is given is called with each thing that is done. They are counted only for somebody who looks."""
+    watched = sys.stderr is not None and sys.stderr.isatty()
+    total = count() if watched else 0
+    if total < _MUCH:
         yield lambda _: None
         return
     from rich.console import Console

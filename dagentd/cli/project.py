@@ -11,12 +11,15 @@ import click
 
 from dagentd import paths, settings
 from dagentd.adapters import git
+from dagentd.errors import NotRunning
 from dagentd.model.project import Project
+from dagentd.rpc.client import Client
 from dagentd.settings import Settings
 from dagentd.store.index import Index
 from dagentd.store.store import Store
 
 Command = Callable[..., Any]
+PATIENCE = 60.0  # seconds for an answer of the daemon
 
 
 def project_option(command: Command) -> Command:
@@ -49,3 +52,16 @@ def reading(where: Path) -> Iterator[Store]:
     finally:
         store.close()
         index.close()
+
+
+@contextlib.contextmanager
+def serving(project: Project, timeout: float = PATIENCE) -> Iterator[Client | None]:
+    """The daemon, if one runs and writes to this project; None if a command has to do it by itself."""
+    try:
+        client = Client(timeout=timeout)
+    except NotRunning:
+        yield None
+        return
+    with client as running:
+        served = [each["root"] for each in running.call("project.list")["projects"] if not each["readOnly"]]
+        yield running if str(project.root) in served else None

@@ -10,10 +10,8 @@ import click
 from dagentd import daemon
 from dagentd.adapters import git
 from dagentd.cli import output
-from dagentd.cli.project import json_option, project_option, settings_of
-from dagentd.errors import NotRunning
+from dagentd.cli.project import json_option, project_option, serving, settings_of
 from dagentd.model.project import Project
-from dagentd.rpc.client import Client
 
 
 @click.command()
@@ -42,11 +40,7 @@ def restore(session: str, feature: str | None, worktree: str | None, where: Path
 
 def _by_daemon(project: Project, session: str, given: dict[str, str]) -> dict[str, Any] | None:
     """None if no daemon serves the project."""
-    try:
-        with Client() as running:
-            served = [each["root"] for each in running.call("project.list")["projects"] if not each["readOnly"]]
-            if str(project.root) not in served:
-                return None
-            return dict(running.call("session.restore", sessionId=session, project=str(project.root), **given))
-    except NotRunning:
-        return None
+    with serving(project) as running:
+        if running is None:
+            return None
+        return dict(running.call("session.restore", sessionId=session, project=str(project.root), **given))

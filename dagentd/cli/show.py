@@ -11,6 +11,8 @@ from dagentd.cli import output
 from dagentd.cli.gone import tell_gone
 from dagentd.cli.project import json_option, project_option, reading, worktree_option
 from dagentd.cli.serving import tell_problems
+from dagentd.model.compaction.items import items_of
+from dagentd.model.rendering import line
 from dagentd.store.session import Session
 
 _LISTS = {
@@ -50,13 +52,16 @@ def _print(session: Session) -> None:
 
 
 def _print_checkpoint(checkpoint: dict[str, Any]) -> None:
-    summary = checkpoint.get("summary")
-    lists = {title: summary.get(key) for key, title in _LISTS.items()} if isinstance(summary, dict) else {}
-    for title, items in lists.items():
-        if isinstance(items, list) and items:
+    """Each item with its id, by which it can be pinned."""
+    items = items_of(checkpoint)
+    for name, title in _LISTS.items():
+        listed = [item for item in items if ("completed" if item.resolved else item.list) == name]
+        if listed:
             output.line(f"\n{title}")
-            for item in items:
-                output.line(f"  - {item}")
+        for item in listed:
+            output.line(f"  {item.id}  {'[pinned] ' if item.pinned else ''}{line(item.entry)}")
+    if left := checkpoint.get("itemsLeft"):
+        output.line(f"\n{left} earlier items are only in history.")
 
 
 def _first_line(content: object) -> str:

@@ -5,13 +5,15 @@ What is no message is rejected with its position; the original has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dagentd.formats import moments, parts
 from dagentd.formats.parts import NoMessage
 from dagentd.formats.shape import Rejected
 from dagentd.model import ids, jsontext
+
+_DEEPER = 4  # levels: a chat has the parts of an entry up to two deeper than the original had
 
 
 class Reading:
@@ -32,9 +34,12 @@ class Reading:
         self._latest = since
         self._seen: dict[str, tuple[Any, Any, Any]] = {}
 
-    def read(self, entries: Iterable[Any]) -> Reading:
+    def read(self, entries: Sequence[Any]) -> Reading:
+        deep = jsontext.too_deep(entries, _DEEPER)  # all at once: hardly ever is one of them
         for index, entry in enumerate(entries):
             try:
+                if deep and jsontext.too_deep(entry, _DEEPER):
+                    raise NoMessage("is nested too deeply")
                 self.messages.append(self._message(entry))
             except NoMessage as why:
                 self.rejected.append(Rejected(index, str(why)))
@@ -44,8 +49,6 @@ class Reading:
     def _message(self, entry: Any) -> dict[str, Any]:
         if not isinstance(entry, dict):
             raise NoMessage(f"is {jsontext.kind(entry)}, not an object")
-        if parts.too_deep(entry):
-            raise NoMessage("is nested too deeply")
         metadata = parts.metadata(entry)
         content = parts.content(entry, metadata)
         word, role, original = parts.role(entry, self._internal)

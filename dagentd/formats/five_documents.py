@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dagentd.formats import earlier_context, earlier_summary, kinds, moments
+from dagentd.formats import earlier_context, earlier_summary, kinds, memory, moments
 from dagentd.formats.entries import Reading
 from dagentd.formats.shape import Converted, Source, began, created, listed, refuse_newer
 from dagentd.model import agents, ids
@@ -17,8 +17,8 @@ _COUNTED = ("createdAt", "updatedAt", "messageCount", "tokenCount")  # elsewhere
 def convert(raw: Any, source: Source) -> Converted:
     if not isinstance(raw, dict):
         raise Undecodable(f"must hold an object, not {kind(raw)}")
-    documents = {name: _document(raw, name) for name in ("chat", "checkpoint", "context", "agent-description")}
-    chat, checkpoint, context, agent = (documents[name] for name in documents)
+    names = ("chat", "checkpoint", "context", "agent-description", "memory")
+    chat, checkpoint, context, agent, remembered = (_document(raw, name) for name in names)
     session_id = ids.checked(source.session_id or "")
     about = _about(chat or {}, checkpoint or {}, context or {}, agent or {})
     read = Reading(_chat_path(source.path), since=began(about)).read(listed(chat or {}, "messages", "entries"))
@@ -31,7 +31,7 @@ def convert(raw: Any, source: Source) -> Converted:
         read.messages,
         read.rejected,
         chat=_beside(chat or {}),
-        checkpoint=None if checkpoint is None else earlier_summary.canonical(checkpoint),
+        checkpoint=_checkpoint(checkpoint, remembered),
         context=None if context is None else earlier_context.canonical(context, fields),
         agent_description=None if agent is None else _description(agent, fields),
     )
@@ -55,7 +55,7 @@ def _about(*documents: dict[str, Any]) -> dict[str, Any]:
 
 def _chat_path(path: str) -> str:
     """Ids are derived from the chat's path, whichever of the documents led here."""
-    return re.sub(r"(?<=sessions/)(chat|checkpoint|context|agent-description)_", "chat_", path)
+    return re.sub(r"(?<=sessions/)(chat|checkpoint|context|agent-description|memory)_", "chat_", path)
 
 
 def _fields(context: dict[str, Any], agent: dict[str, Any], source: Source, session_id: str) -> dict[str, Any]:
@@ -63,6 +63,16 @@ def _fields(context: dict[str, Any], agent: dict[str, Any], source: Source, sess
     said = agent.get("agentType"), kinds.TYPES.get(str(context.get("type"))), kinds.named_in(session_id)
     known = next((one for one in said if one in kinds.AGENTS), "dev" if task else "pm")
     return kinds.fields(str(known), source.feature_id, task)
+
+
+def _checkpoint(checkpoint: dict[str, Any] | None, remembered: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The memory is the newer one of both."""
+    if checkpoint is None and remembered is None:
+        return None
+    earlier = earlier_summary.canonical(checkpoint or {})
+    if remembered is None:
+        return earlier
+    return memory.as_checkpoint({key: value for key, value in remembered.items() if key != "dagentd"}, earlier)
 
 
 def _beside(chat: dict[str, Any]) -> dict[str, Any]:

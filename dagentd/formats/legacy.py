@@ -11,15 +11,15 @@ from dagentd.formats.shape import Converted, Newer, Rejected, Source, refuse_new
 from dagentd.model import ids
 from dagentd.model.jsontext import Undecodable
 
-__all__ = ["Converted", "Newer", "Rejected", "Source", "convert", "recognise", "source_at"]
+__all__ = ["Converted", "Newer", "Rejected", "Source", "convert", "recognise", "shape_at", "source_at"]
 
-_DOCUMENTS = "chat|checkpoint|context|agent-description"
+_DOCUMENTS = "chat|checkpoint|context|agent-description|memory"
 _PLACES = {
     "L1": re.compile(r"chat\.json"),
     "L2": re.compile(r"nodes/(?P<task>[^/]+)/session\.json"),
     "L3": re.compile(r"nodes/(?P<task>[^/]+)/chat\.json"),
     "L5": re.compile(rf"(nodes/(?P<task>[^/]+)/)?sessions/({_DOCUMENTS})_(?P<session>[^/]+)\.json"),
-    "L4": re.compile(rf"(nodes/(?P<task>[^/]+)/)?sessions/(?!({_DOCUMENTS}|session|memory)_)(?P<session>[^/]+)\.json"),
+    "L4": re.compile(rf"(nodes/(?P<task>[^/]+)/)?sessions/(?!({_DOCUMENTS}|session)_)(?P<session>[^/]+)\.json"),
 }
 _CONVERTERS = {
     "L1": feature_chat.convert,
@@ -41,12 +41,17 @@ def source_at(path: str, feature_id: str) -> Source | None:
     return Source(path, feature_id, named["task"], named["session"])
 
 
+def shape_at(path: str) -> str | None:
+    """The shape that a legacy file at that path within a feature has."""
+    found = _place(path)
+    return found[0] if found else None
+
+
 def recognise(raw: Any, source: Source) -> str | None:
     """The shape of a parsed file; None for what is canonical already or none of ours. One file of L5 is recognised
     by itself: that it has no session document beside it, the caller sees. Where only a legacy file can be, a shape
     that cannot be understood is still recognised, so that converting it says what is wrong."""
-    found = _place(source.path)
-    shape = found[0] if found else None
+    shape = shape_at(source.path)
     if isinstance(raw, dict) and ("dagentd" in raw or not _fits(raw, shape)):
         return None
     return shape if isinstance(raw, dict) or shape in ("L1", "L2", "L3") else None
@@ -54,7 +59,8 @@ def recognise(raw: Any, source: Source) -> str | None:
 
 def convert(raw: Any, format: str, source: Source) -> Converted:
     """`raw` is the parsed file; of L5 an object with the parsed documents by name: `chat`, `checkpoint`, `context`,
-    `agent-description`. Raises Undecodable if the whole makes no sense, and Newer, which is one, for later formats."""
+    `agent-description`, and `memory` (L6) where it lies beside them. Raises Undecodable if the whole makes no sense,
+    and Newer, which is one, for later formats."""
     if format != "L5":
         refuse_newer(raw, "version")
     try:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dagentd.model import jsontext
-
 _ROLES = {
     "user": "user",
     "assistant": "assistant",
@@ -20,8 +18,6 @@ _ROLES = {
     "harness_to_task": "user",
 }
 _TAKEN = {"id", "role", "direction", "type", "content", "text", "timestamp", "metadata", "media"}
-_HOLDERS = {dict, list}
-_SHALLOW = 10
 _TOOL = {"toolName": "name", "toolInput": "input", "toolResult": "result"}
 
 Entry = dict[str, Any]
@@ -29,18 +25,6 @@ Entry = dict[str, Any]
 
 class NoMessage(Exception):
     """str() says why, as the end of a sentence that begins with the entry's number."""
-
-
-def too_deep(entry: Entry) -> bool:
-    """Whether it could be written and not be read again: a chat has its parts up to two levels deeper than the original
-    had. Nearly all are of a few levels, and that is seen sooner."""
-    level: list[Any] = [entry]
-    for _ in range(_SHALLOW):
-        parts = (held.values() if type(held) is dict else held for held in level)
-        level = [item for held in parts for item in held if type(item) in _HOLDERS]
-        if not level:
-            return False
-    return jsontext.too_deep([[[[entry]]]])
 
 
 def content(entry: Entry, metadata: dict[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dagentd import paths
 from dagentd.adapters import clock
 from dagentd.errors import DagentdError, LimitReached
 from dagentd.jobs import context, migration
@@ -15,6 +16,7 @@ from dagentd.jobs.reconcile import Line, Report, reconcile
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder
 from dagentd.settings import Settings
+from dagentd.store.ledger import ledger
 from dagentd.store.store import Store
 
 
@@ -91,10 +93,15 @@ def _kind(error: DagentdError) -> str:
 
 
 def in_project(store: Store, settings: Settings) -> Report:
+    from dagentd.jobs.compaction import Compactor  # the daemon has its own way to it, and starts without
+
     store.look_around()
     shared = Checkouts()
     done = [all_of(store, feature, settings, shared, Seen()) for feature in store.features()]
-    return report(store, done)
+    compacted = Compactor(ledger(paths.ledger_file())).compact_due(store, settings)
+    lines = [Line(folder.id, folder.feature.tree.name, None, 0, told, []) for folder, told in compacted]
+    found = report(store, done)
+    return replace(found, lines=_merged([*found.lines, *lines]))
 
 
 def report(store: Store, done: list[Done]) -> Report:

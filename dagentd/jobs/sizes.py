@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dagentd import paths
 from dagentd.adapters import tokens
 from dagentd.model import cutting
 from dagentd.model.calibration import Calibration
 from dagentd.model.cutting import Cut
 from dagentd.settings import Settings
+from dagentd.store.ledger import ledger
 
 
 def calibration(settings: Settings) -> Calibration:
+    """The factor that is set, or what the calls so far have taught."""
     given = settings.tokens.calibration
-    return Calibration(fixed=None if given == "auto" else float(given))
+    return Calibration(fixed=float(given)) if given != "auto" else ledger(paths.ledger_file()).calibration()
 
 
 class Sizes:

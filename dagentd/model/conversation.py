@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal, TypedDict
@@ -50,8 +50,16 @@ def transcript(shown: Sequence[Said]) -> tuple[str, ...]:
     number. Ids stay out: a UUID is some 20 tokens and tells a model nothing."""
     if not shown:
         return ()
-    pieces = (section("message", fenced(one.text), role=one.role, at=one.at) for one in shown)
-    return (f"{opening('conversation')}\n{_ABOUT}", *pieces, closing("conversation"))
+    return (f"{opening('conversation')}\n{_ABOUT}", *map(_piece, shown), closing("conversation"))
+
+
+def piece(raw: Mapping[str, Any]) -> str:
+    """A message as it stands in the transcript, tags and all: of a chat with many short ones, they are half."""
+    return _piece(Said(_role(raw.get("role")), moment(raw.get("timestamp")), text(raw.get("content"))))
+
+
+def _piece(one: Said) -> str:
+    return section("message", fenced(one.text), role=one.role, at=one.at)
 
 
 def turns(shown: Sequence[Said], user_message: str) -> list[Turn]:

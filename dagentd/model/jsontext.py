@@ -18,6 +18,7 @@ class Undecodable(ValueError):
     """The bytes are not one JSON document; str() says why in words for a user."""
 
 
+_HOLDERS = {dict, list, tuple}
 _DEPTH = 200  # levels of nesting: Python's json gives up at some 900 of them, at fewer the deeper it is called
 
 
@@ -63,19 +64,16 @@ def decode(data: bytes) -> Any:
     return value
 
 
-def too_deep(value: Any) -> bool:
-    """Whether a value could be written now and not be read again later. Level by level: following it into its
-    depth would fail itself."""
-    level = [value]
-    for _ in range(_DEPTH):
-        level = [item for held in level if isinstance(held, (dict, list, tuple)) for item in _items(held)]
+def too_deep(value: Any, inside: int = 0) -> bool:
+    """Whether a value could be written now, `inside` so many others, and not be read again later. Level by level:
+    following it into its depth would fail itself."""
+    level = [value] if type(value) in _HOLDERS else []
+    for _ in range(_DEPTH - inside):
+        items = (held.values() if type(held) is dict else held for held in level)
+        level = [item for held in items for item in held if type(item) in _HOLDERS]
         if not level:
             return False
     return True
-
-
-def _items(held: Any) -> Iterable[Any]:
-    return held.values() if isinstance(held, dict) else held
 
 
 def decode_object(data: bytes) -> dict[str, Any]:

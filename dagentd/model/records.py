@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from dagentd.model import jsontext
 from dagentd.model.jsontext import Undecodable
@@ -13,14 +12,13 @@ from dagentd.model.jsontext import Undecodable
 _END = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """`body` is the record without `t`, `at` and `more`; `message` holds a message's bytes, serialised once. `new`
     says that whoever planned it knows that its message is not in the journal yet."""
 
     t: str
     at: str
-    body: dict[str, Any] = field(default_factory=dict)
+    body: dict[str, Any]
     message: bytes = b""
     new: bool = False
 
@@ -28,7 +26,7 @@ class Record:
         """`more` says that the next record belongs to the same append: of a group, all count or none."""
         if self.new and len(self.body) == 1:  # nearly all are of this form, and need no encoder
             middle = b'", "more": true, "message": ' if more else b'", "message": '
-            return f'{{"t": "{self.t}", "at": "{self.at}'.encode() + middle + self.message + b"}\n"
+            return b"".join((f'{{"t": "{self.t}", "at": "{self.at}'.encode(), middle, self.message, b"}\n"))
         head: dict[str, Any] = {"t": self.t, "at": self.at} | ({"more": True} if more else {})
         if not self.message:
             return jsontext.encode(head | self.body) + b"\n"
@@ -42,7 +40,7 @@ def message(raw: dict[str, Any], line: bytes, at: str, after: Any = _END) -> Rec
     body: dict[str, Any] = {"message": raw}
     if after is not _END:
         body["after"] = after
-    return Record("message", at, body, line, new=True)
+    return Record("message", at, body, line, True)
 
 
 def edit(raw: dict[str, Any], line: bytes, at: str) -> Record:

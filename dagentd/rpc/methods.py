@@ -9,7 +9,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from dagentd.errors import InvalidInput
-from dagentd.rpc import agx_methods, daemon_methods, migration_methods, params, project_methods, session_methods
+from dagentd.rpc import (
+    agx_methods,
+    compaction_methods,
+    daemon_methods,
+    migration_methods,
+    params,
+    project_methods,
+    session_methods,
+)
 from dagentd.rpc.params import Params
 
 
@@ -76,6 +84,11 @@ METHODS = {
         Method("session.setAgentDescription", params.SetAgentDescription, session_methods.set_agent_description),
         Method("session.buildRequest", params.BuildRequest, session_methods.build_request, slow=True),
         Method("session.previewRequest", params.BuildRequest, session_methods.preview_request, slow=True),
+        Method("session.pin", params.Pin, compaction_methods.pin),
+        Method("session.previewCompaction", params.OfSession, compaction_methods.preview, slow=True),
+        Method("session.forceCompact", params.ForceCompact, compaction_methods.compact, slow=True),
+        Method("session.undoCompaction", params.OfSession, compaction_methods.undo),
+        Method("session.getCompactionMetrics", params.OfSession, compaction_methods.metrics, slow=True),
         Method("session.archive", params.OfSession, session_methods.archive),
         Method("session.restore", params.Restore, session_methods.restore),
         Method("migration.plan", params.Migration, migration_methods.plan, slow=True),

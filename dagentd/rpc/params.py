@@ -154,6 +154,19 @@ class AgxIndex(Params):
     rebuild: bool = False
 
 
+class ForceCompact(OfSession):
+    """`proposalId` applies what was previewed; `again` does from history what was compacted without a model."""
+
+    proposal_id: str | None = None
+    again: bool = False
+
+
+class Pin(OfSession):
+    item_id: str | None = None
+    message_id: str | None = None
+    pinned: bool = True
+
+
 class Subscribe(Params):
     types: list[str] | None = None
     project: str | None = None

@@ -21,9 +21,26 @@ from dagentd.store.store import Store
 
 if TYPE_CHECKING:
     from dagentd.jobs.agx import Agx
+    from dagentd.jobs.compaction import Proposal
     from dagentd.jobs.migration import File
 
 _ROOM = MAX_LINE - 4096  # for a list in an answer: the rest of the line is less
+
+
+class Compacting(Protocol):
+    """What a method may use of compaction."""
+
+    def compact(
+        self, store: Store, folder: SessionFolder, proposal_id: str | None, again: bool
+    ) -> dict[str, Any]: ...
+
+    def preview(self, store: Store, folder: SessionFolder) -> Proposal | None: ...
+
+    def undo(self, session: Session) -> dict[str, Any]: ...
+
+    def metrics(self, store: Store, session: Session) -> dict[str, Any]: ...
+
+    def make_room(self, store: Store, session: Session) -> None: ...
 
 
 class Service(Protocol):
@@ -51,6 +68,9 @@ class Service(Protocol):
 
     @property
     def agx(self) -> Agx: ...
+
+    @property
+    def compacting(self) -> Compacting: ...
 
     def status(self) -> dict[str, Any]: ...
 

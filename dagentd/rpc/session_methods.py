@@ -157,11 +157,14 @@ def _check(document: type[Document], raw: dict[str, Any]) -> None:
 
 
 def build_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any]:
-    """The request to send to a model, with the user's message."""
+    """The request to send to a model, with the user's message; a session over its budget is compacted first."""
     from dagentd.jobs import request as requests
 
-    of = caller.service.settings_of
-    return _with(caller, given, lambda store, s: requests.build(store, s, given.user_message, of(store.project)))
+    def act(store: Store, session: Session) -> dict[str, Any]:
+        caller.service.compacting.make_room(store, session)
+        return requests.build(store, session, given.user_message, caller.service.settings_of(store.project))
+
+    return _with(caller, given, act)
 
 
 def preview_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any]:

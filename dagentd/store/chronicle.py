@@ -24,27 +24,33 @@ from dagentd.store.journal import Altered, Journal, Line, Lost
 from dagentd.store.kept import Kept
 from dagentd.store.mending import Mended, Mending
 
+Tell = Callable[[list[Record]], None]  # who wants to know what was committed
+
 _TRIES = 100  # to mend a journal that another program goes on altering
+
+
+def _nobody(_: list[Record]) -> None:
+    pass
 
 
 class Chronicle:
     """Whoever makes one holds the project's lock. `state` is read under `lock`, and only a commit changes it."""
 
     def __init__(
-        self, folder: SessionFolder, kept: Kept, index: Index, first: FirstLook, written: Sequence[opening.Lined] = ()
+        self, folder: SessionFolder, kept: Kept, index: Index, first: FirstLook, written: Sequence[Record] = ()
     ) -> None:
         self.folder = folder
         self.lock = threading.RLock()
         self.problems: dict[str, Problem] = {}
         self.gone: DagentdError | None = None
         self._kept, self._index = kept, index
-        self._queue = CommitQueue(self._commit)
-        self._mending = Mending(folder, kept, self._note_altered)
-        self.tell: Callable[[list[Record]], None] = lambda _: None  # who wants to know what was committed
+        self._queue = CommitQueue()
+        self._mending = Mending(folder, kept)
+        self.tell: Tell = _nobody
         with disk.explained(folder.journal):
             self._open(first, written)
 
-    def _open(self, first: FirstLook, written: Sequence[opening.Lined]) -> None:
+    def _open(self, first: FirstLook, written: Sequence[Record]) -> None:
         self.journal = opening.open_journal(self.folder, self._kept, first.documents)
         try:
             self._adopt(self.journal, written)
@@ -74,7 +80,7 @@ class Chronicle:
 
     def submit(self, plan: Plan, alone: bool = False) -> Any:
         """Append what `plan` gives, and answer once it is on disk."""
-        return self._queue.submit(plan, alone)
+        return self._queue.submit(self._commit, plan, alone)
 
     def note(self, kind: str, error: DagentdError) -> None:
         if kind not in self.problems:
@@ -110,16 +116,18 @@ class Chronicle:
             self.gone = NotFound(f"session {self.folder.id} was closed", hint="Ask for it again.")
             return [], None
 
-        if self.gone is None and not self.read_only:
-            self.submit(last, alone=True)
+        if not self.read_only:
+            with contextlib.suppress(NotFound):  # it is gone already
+                self.submit(last, alone=True)
         with self.lock:
             with contextlib.suppress(DagentdError):  # the index is a cache
                 self.state.save()
             self.journal.close()
+        self.tell = _nobody
 
     # --- opening ------------------------------------------------------------------------------------------
 
-    def _adopt(self, journal: Journal, written: Sequence[opening.Lined] = ()) -> None:
+    def _adopt(self, journal: Journal, written: Sequence[Record] = ()) -> None:
         self.journal = journal
         journals.keep(journal, self.folder.id, self._kept)
         if journal.twin is not None:
@@ -203,6 +211,7 @@ class Chronicle:
         if mended is None:
             self.gone = complaints.gone(self.folder)
             raise self.gone
+        self._note_altered()
         if mended.journal is not self.journal:
             self.journal.close()
         if mended.anew:
@@ -229,7 +238,7 @@ class Glance(Chronicle):
     def read_only(self) -> bool:
         return True
 
-    def _open(self, first: FirstLook, written: Sequence[opening.Lined]) -> None:
+    def _open(self, first: FirstLook, written: Sequence[Record]) -> None:
         path = self.folder.journal
         self.journal = Journal.open_read(path) if path.exists() else Journal.open_read(Path(os.devnull))
         self.state = opening.read_state(self.journal, self._index.journal(path))

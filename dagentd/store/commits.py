@@ -39,16 +39,19 @@ class Ticket:
         return self.answer
 
 
-class CommitQueue:
-    """The first caller commits for all who came meanwhile, then hands on to the first of those who came after."""
+Commit = Callable[[list[Ticket]], None]
 
-    def __init__(self, commit: Callable[[list[Ticket]], None]) -> None:
-        self._commit = commit
+
+class CommitQueue:
+    """The first caller commits for all who came meanwhile, then hands on to the first of those who came after. How to
+    commit is given by the callers: held here, it would hold the session that holds this."""
+
+    def __init__(self) -> None:
         self._mutex = threading.Lock()
         self._waiting: deque[Ticket] = deque()
         self._busy = False
 
-    def submit(self, plan: Plan, alone: bool = False) -> Any:
+    def submit(self, commit: Commit, plan: Plan, alone: bool = False) -> Any:
         ticket = Ticket(plan, alone)
         with self._mutex:
             self._waiting.append(ticket)
@@ -56,13 +59,13 @@ class CommitQueue:
         if not lead:
             ticket.wait()
         while not ticket.done:
-            self._lead(ticket)
+            self._lead(commit, ticket)
         return ticket.outcome()
 
-    def _lead(self, mine: Ticket) -> None:
+    def _lead(self, commit: Commit, mine: Ticket) -> None:
         batch = self._take()
         try:
-            self._commit(batch)
+            commit(batch)
         except BaseException as error:
             for ticket in batch:
                 ticket.error = ticket.error or error

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import aside, clock, disk, files
 from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict, NotFound
 from dagentd.model import jsontext
 from dagentd.model.jsontext import Undecodable
+from dagentd.model.project import SessionFolder
+from dagentd.store import layout
 from dagentd.store.projection import PATIENCE
 
 _TRIES = 20
@@ -22,16 +24,18 @@ _log = logging.getLogger(__name__)
 Renew = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
-def renew_context(path: Path, renew: Renew, settle: float, temps: Temps) -> bool:
-    """Replace the document by what `renew` makes of it; False if that is None, or if the document or its folder
-    vanishes meanwhile: whoever removes a session must not find it made again."""
+def renew_context(folder: SessionFolder, renew: Renew, settle: float, temps: Temps) -> bool:
+    """Replace the document by what `renew` makes of it; False if that is None, or if the document, its folder or
+    another document vanishes meanwhile: whoever removes a session must not find it made again."""
+    path = folder.document("context")
     for _ in range(_TRIES):
+        beside = layout.files_of(folder)
         before, expect = _found(path, settle)
         after = renew(before)
         if after is None:
             return False
         try:
-            _publish(path, after, expect, temps)
+            _publish(path, after, expect, temps, beside)
             return True
         except NotFound:
             return False
@@ -41,10 +45,13 @@ def renew_context(path: Path, renew: Renew, settle: float, temps: Temps) -> bool
     raise Conflict("another program keeps writing this file", path=path, hint="Try again when it has ended.")
 
 
-def _publish(path: Path, after: dict[str, Any], expect: bytes | None, temps: Temps) -> None:
+def _publish(
+    path: Path, after: dict[str, Any], expect: bytes | None, temps: Temps, beside: list[Path]
+) -> None:
     """Synced only the first time, as a first rename without that was an empty file after power loss."""
     with disk.explained(path):
-        done = files.publish(path, [jsontext.pretty(after)], expect=expect, sync=expect is None, temps=temps)
+        text = jsontext.pretty(after)
+        done = files.publish(path, [text], expect=expect, sync=expect is None, temps=temps, beside=beside)
     if done.replaced is not None:
         done.replaced.close()
 
@@ -69,6 +76,6 @@ def _found(path: Path, settle: float) -> tuple[dict[str, Any], bytes | None]:
 def _kept_aside(path: Path, data: bytes, why: str) -> dict[str, Any]:
     if data.strip(b"\0 \t\r\n"):
         with disk.explained(path):
-            kept = files.save_beside(path, "corrupt", data)
+            kept = aside.save_beside(path, "corrupt", data)
         _log.warning("%s: %s; it is kept as %s and made anew", path, why, kept.name)
     return {}

@@ -15,6 +15,9 @@ class Entries:
         self._index = index
         self._saved = False  # the index holds something of these
         self._unsorted = False
+        self.bytes = 0  # of the records of what is in chat: at least as many as its text has tokens
+        self.tokens = 0  # of what is in chat and was counted; the rest is in `uncounted`
+        self.uncounted: dict[str, Entry] = {}
 
     # --- asking -------------------------------------------------------------------------------------------
 
@@ -58,11 +61,37 @@ class Entries:
     def enter_chat(self, entry: Entry, *, last: bool) -> None:
         self.chat[entry.id] = self.fresh[entry.id] = entry
         self._unsorted = self._unsorted or not last
+        self._weigh(entry, 1)
 
     def leave_chat(self, message_id: str) -> Entry | None:
         if entry := self.chat.pop(message_id, None):
             self.fresh[entry.id] = entry
+            self._weigh(entry, -1)
         return entry
+
+    def edit(self, entry: Entry, start: int, end: int) -> None:
+        """Its content is in another record now, and of a size that is not known yet."""
+        if here := entry.id in self.chat:
+            self._weigh(entry, -1)
+        entry.start, entry.end, entry.tokens = start, end, None
+        if here:
+            self._weigh(entry, 1)
+
+    def count(self, entry: Entry, tokens: int) -> None:
+        if here := entry.id in self.chat:
+            self._weigh(entry, -1)
+        entry.tokens = tokens
+        if here:
+            self._weigh(entry, 1)
+
+    def _weigh(self, entry: Entry, sign: int) -> None:
+        """Sums that follow each change, so that a long chat costs no more to ask about than a short one."""
+        self.bytes += sign * (entry.end - entry.start)
+        self.tokens += sign * (entry.tokens or 0)
+        if sign < 0:
+            self.uncounted.pop(entry.id, None)
+        elif entry.tokens is None:
+            self.uncounted[entry.id] = entry
 
     def changed(self, entry: Entry) -> None:
         self.fresh[entry.id] = entry
@@ -73,6 +102,8 @@ class Entries:
     def load(self) -> None:
         self._saved = True
         self.chat = {entry.id: entry for entry in self._index.in_chat()}
+        for entry in self.chat.values():
+            self._weigh(entry, 1)
 
     def save(self, header: dict[str, Any]) -> None:
         if self._index.save(header, self.fresh.values()):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ class Importer:
     def bring_in(self, feature: FeatureFolder, new: Converted, file: LegacyFile) -> Imported:
         """The caller leaves the session. `migratedFrom` is empty in one that is made here, until it is complete."""
         self.check_writable()
-        with self._sessions.lock:
+        with self._sessions.door(new.session_id):
             folder = of_feature(feature, new.session_id) or withdrawn.left_behind(feature, new.session_id)
             if folder is None:
                 return self._create(new, _new_folder(feature, new, file))
@@ -58,16 +57,17 @@ class Importer:
     def _create(self, new: Converted, folder: SessionFolder) -> Imported:
         """The journal is seen with all messages in it, or not at all."""
         self._sessions.close_lost(new.session_id)
-        written = opening.lines(_first_records(folder, new, clock.stamp()))
-        content = b"".join(data for _, data in written)
+        written = _first_records(folder, new, clock.stamp())
         with disk.explained(folder.path):
-            if not folder.path.is_dir():
-                links.make_session_folder(folder)
-            journals.create(folder.journal, folder.id, content, self._resources.kept).close()
+            with self._sessions.lock:
+                self._resources.kept.make()
+                if not folder.path.is_dir():
+                    links.make_session_folder(folder)
+            journals.create(folder.journal, folder.id, opening.chunks(written), self._resources.kept).close()
         session = self._sessions.open(folder, written)
         session.announce(action="created")
-        messages = [record for record, _ in written if record.t == "message"]
-        return Imported(session, {record.body["message"]["id"]: record.message for record in messages}, True)
+        lines = (record.message for record in written if record.t == "message")
+        return Imported(session, {raw["id"]: line for raw, line in zip(new.messages, lines, strict=True)}, True)
 
     def complete(self, session: Session, new: Converted) -> None:
         """What a new session has beside its journal."""
@@ -80,9 +80,7 @@ class Importer:
         """Whether the chat on disk has these, byte for byte and in this order. False also if another program has
         written it meanwhile in its own way."""
         data = files.read(session.folder.document("chat"), files.CHAT_LIMIT)
-        numbers = {line: number for number, line in enumerate(rendering.lines_of(data))}
-        places = [numbers.get(line, -1) for line in added.values()]
-        return -1 not in places and all(one < other for one, other in pairwise(places))
+        return rendering.shows(data, list(added.values()))
 
     def lacking(self, session: Session, wanted: Iterable[str]) -> list[str]:
         """Those of the ids that the session never had."""

@@ -7,17 +7,18 @@ import json
 import sqlite3
 import struct
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import disk
-from dagentd.errors import Conflict, CorruptFile
+from dagentd.errors import Conflict, CorruptFile, NotFound
 from dagentd.store.entry import Entry
 
 Broken = sqlite3.DatabaseError  # what a database raises that is damaged, full or in use
 
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = """
 create table journals (key integer primary key, path text unique, header text not null);
 create table messages (
@@ -46,17 +47,23 @@ class Index:
         self.beginnings = 0  # how often it was begun anew: what was known of it before then is void
         self._closed = False
         self._db = connect(path, _SCHEMA, _VERSION)
+        self._owners: weakref.WeakValueDictionary[int, JournalIndex] = weakref.WeakValueDictionary()
 
     def journal(self, path: Path) -> JournalIndex:
-        """Where the disk does not allow it, or the index was found damaged, in memory."""
+        """What is held of this path belongs to whoever asked last: a worktree may be made again while the session of
+        the former one is yet to close. Where the disk does not allow it, or the index was found damaged, in memory."""
         name = _text(str(path))
         try:
             with self.transaction() as db:
                 db.execute("insert or ignore into journals (path, header) values (?, '')", (name,))
                 row = db.execute("select key from journals where path = ?", (name,)).fetchone()
-                return JournalIndex(self, row[0], self.beginnings)
+                owner = self._owners[row[0]] = JournalIndex(self, row[0], self.beginnings)
+                return owner
         except (sqlite3.OperationalError, CorruptFile):
             return Index(None).journal(path)
+
+    def belongs_to(self, one: JournalIndex, key: int) -> bool:
+        return self._owners.get(key) is one
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -112,13 +119,15 @@ class JournalIndex:
     @property
     def void(self) -> bool:
         """What was saved is not there any more: the journal must be read again."""
-        return self._index.beginnings != self._beginnings
+        return self._index.beginnings != self._beginnings or not self._index.belongs_to(self, self._key)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._index.transaction() as db:
-            if self.void:
+            if self._index.beginnings != self._beginnings:
                 raise CorruptFile("the index was begun anew", path=self._index.path, hint="Try again.")
+            if self.void:
+                raise NotFound("another session is in its place", hint="Ask for it again.")
             yield db
 
     def header(self) -> dict[str, Any] | None:

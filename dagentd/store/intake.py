@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import aside, clock, disk, files
 from dagentd.adapters.temps import left_beside
 from dagentd.errors import DagentdError
 from dagentd.formats import memory
@@ -66,7 +66,7 @@ class Intake:
         odd = name == "chat" and not all(isinstance(entry, dict) for entry in raw["messages"])
         if odd and not self._chronicle.read_only:
             with disk.explained(each.path):
-                copy = files.save_beside(each.path, "corrupt", data)
+                copy = aside.save_beside(each.path, "corrupt", data)
             told = "holds entries that are no messages; they are kept in a copy of the file"
             self._chronicle.note("odd-entries", DagentdError(told, path=copy, hint="Look at them."))
         return raw
@@ -125,7 +125,7 @@ class Intake:
     def take_late(self, each: Projection, now: float) -> None:
         def take(data: bytes) -> None:
             if not self._merge_bytes(each, data):
-                files.save_beside(each.path, "corrupt", data)
+                aside.save_beside(each.path, "corrupt", data)
 
         each.late_writes(now, take)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import aside, disk, files
 from dagentd.errors import NotAllowed
 from dagentd.model import records
 from dagentd.model.jsontext import Undecodable
@@ -128,7 +128,7 @@ class Journal:
         tail = os.pread(self.fd, self.size - self.whole, self.whole)
         if not tail:
             return None
-        saved = files.save_beside(self.path, "torn", tail)
+        saved = aside.save_beside(self.path, "torn", tail)
         for fd in (self.fd, self.twin):
             if fd is not None:
                 disk.cut(fd, self.whole, self.path)
@@ -200,27 +200,33 @@ class Journal:
                 disk.cut(each, self.size, self.path)
 
 
-def create(path: Path, session_id: str, data: bytes, kept: Kept) -> Journal:
-    """A new journal that begins with `data`: made in the kept folder and linked into place, so that it is seen
-    whole or not at all, and is kept from its first moment."""
+def create(
+    path: Path, session_id: str, chunks: Iterable[bytes], kept: Kept, beside: Collection[Path] = ()
+) -> Journal:
+    """A new journal that begins with these bytes: made in the kept folder and linked into place, so that it is seen
+    whole or not at all, and is kept from its first moment. FileNotFoundError if what it is for vanishes."""
     kept.make()
     temp = kept.folder / f".{session_id}.{os.getpid()}.dagentd-tmp"
     with contextlib.suppress(FileNotFoundError):
         disk.remove(temp)
     fd = disk.create(temp)
     try:
-        disk.write(fd, data, temp)
+        for chunk in chunks:
+            disk.write(fd, chunk, temp)
         disk.sync(fd, temp)
     finally:
         os.close(fd)
     try:
+        files.check_there(beside)
         disk.link(temp, path)
     except FileExistsError:
         raise NotAllowed("appeared while the session was made", path=path, hint="Try again.") from None
     except FileNotFoundError:
+        with contextlib.suppress(FileNotFoundError):  # it may be the kept folder that is gone
+            disk.remove(temp)
         raise
     except OSError:  # another file system: the kept file is then a copy
-        files.publish(path, [data], expect=None, sync=True)
+        files.publish(path, [files.read(temp, files.CHAT_LIMIT)], expect=None, sync=True)
     disk.sync_folder(path.parent)
     disk.rename_new(temp, kept.free(session_id))
     disk.sync_folder(kept.folder)

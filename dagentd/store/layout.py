@@ -117,6 +117,12 @@ def twins(folder: SessionFolder) -> list[SessionFolder]:
     return list(map(with_names, found))
 
 
+def files_of(folder: SessionFolder) -> list[Path]:
+    """The journal and the documents of a session that are there."""
+    named = (folder.journal, *(folder.document(name) for name in DOCUMENTS))
+    return [path for path in named if os.path.lexists(path)]
+
+
 def second_chat(folder: SessionFolder) -> Path | None:
     """A chat under its conventional name beside the one that session.json names."""
     usual = folder.conventional("chat")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock, disk, files
-from dagentd.errors import CorruptFile
+from dagentd.errors import CorruptFile, DagentdError
 from dagentd.formats.shape import Source
 from dagentd.model import ids, jsontext
 from dagentd.model.jsontext import Undecodable
@@ -21,7 +21,7 @@ from dagentd.model.project import DOCUMENTS, FeatureFolder, SessionFolder
 from dagentd.store import layout
 from dagentd.store.own_documents import Change
 from dagentd.store.projection import PATIENCE
-from dagentd.store.withdrawn import last_words
+from dagentd.store.withdrawn import first_words, last_words
 
 _DOCUMENT = re.compile(r"(session|chat|checkpoint|context|agent-description|memory)_(.+)\.json")
 _LONE = ("chat", "checkpoint", "context", "agent-description")
@@ -29,13 +29,15 @@ _LONE = ("chat", "checkpoint", "context", "agent-description")
 
 @dataclass(frozen=True)
 class LegacyFile:
-    """`session_id` is what its name says, where it says one; `document` which of a session's documents it is."""
+    """`session_id` is what its name says, where it says one; `document` which of a session's documents it is; `begun`:
+    its migration did not come to its end, and what it held is in its backup."""
 
     path: Path
     feature: FeatureFolder
     task_id: str | None = None
     session_id: str | None = None
     document: str | None = None
+    begun: bool = False
 
     @property
     def source(self) -> Source:
@@ -77,17 +79,37 @@ def in_feature(feature: FeatureFolder) -> list[LegacyFile]:
 
 
 def _lone_documents(feature: FeatureFolder, folder: Path, task: str | None) -> Iterator[LegacyFile]:
-    matches = [match for name in _names(folder) if (match := _DOCUMENT.fullmatch(name)) and ids.is_safe(match[2])]
+    """The newer app's memory is one of them, but not by itself."""
+    names = _names(folder)
+    matches = [match for name in names if (match := _DOCUMENT.fullmatch(name)) and ids.is_safe(match[2])]
+    held = {match[2] for match in matches if match[1] in _LONE}
     whole = {match[2] for match in matches if match[1] == "session"}
-    for match in matches:
-        if match[1] in _LONE and match[2] not in whole and not _has_journal(feature, folder, match[2]):
-            yield LegacyFile(folder / match[0], feature, task, match[2], match[1])
+    for session_id in sorted(held):
+        place = SessionFolder(session_id, folder, "prefixed", feature, task)
+        mine = [match for match in matches if match[2] == session_id and match[1] in (*_LONE, "memory")]
+        kept = [match for match in mine if f"{match[0]}.backup" in names]
+        begun = bool(kept) and _is_begun(place)
+        if begun or (session_id not in whole and not _has_journal(place)):
+            for match in kept if begun else mine:
+                yield LegacyFile(folder / match[0], feature, task, session_id, match[1], begun)
 
 
-def _has_journal(feature: FeatureFolder, folder: Path, session_id: str) -> bool:
+def _has_journal(place: SessionFolder) -> bool:
     """One that was taken back does not count: its documents are again what they were."""
-    journal = SessionFolder(session_id, folder, "prefixed", feature).journal
-    return os.path.lexists(journal) and last_words(journal) is None
+    return os.path.lexists(place.journal) and last_words(place.journal) is None
+
+
+def _is_begun(place: SessionFolder) -> bool:
+    """Whether it was made by a migration and does not say yet from what."""
+    if not _has_journal(place):
+        return False
+    try:
+        said = layout.read_object(place.document("session"))
+    except FileNotFoundError:
+        said = first_words(place.journal)
+    except DagentdError:
+        return False
+    return said.get("migratedFrom") == []
 
 
 def _single_files(feature: FeatureFolder, folder: Path, task: str | None) -> Iterator[LegacyFile]:
@@ -140,13 +162,10 @@ def hash_of(path: Path) -> str:
 # --- keeping --------------------------------------------------------------------------------------------------
 
 
-def back_up(path: Path, data: bytes, keep: int) -> Path:
-    """A copy of the file that holds what we read. `Changed` if somebody wrote to it meanwhile."""
+def back_up(path: Path, data: bytes, keep: int) -> None:
+    """Keep what we read of a file; what is written to it meanwhile comes in its turn."""
     with disk.explained(path):
-        held = files.back_up(path, keep)
-        if files.read(held, files.CHAT_LIMIT) != data:
-            raise files.Changed(path)
-    return held
+        files.back_up(path, keep, data)
 
 
 def back_up_before(path: Path, change: Change, keep: int) -> None:
@@ -168,6 +187,11 @@ def rewrite(path: Path, data: bytes, raw: dict[str, Any]) -> None:
             done = files.publish(path, [wanted], expect=files.digest(data), sync=True)
             if done.replaced is not None:
                 done.replaced.close()
+
+
+def is_backed_up(path: Path, data: bytes) -> bool:
+    """Whether one of its backups holds just this."""
+    return any(files.holds(held, data) for held in backups(path))
 
 
 def backup_with(path: Path, sha256: str) -> bytes | None:

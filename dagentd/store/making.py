@@ -5,7 +5,7 @@ from __future__ import annotations
 from dagentd.adapters import clock, disk
 from dagentd.errors import InvalidInput, NotFound
 from dagentd.model import ids
-from dagentd.model.project import FeatureFolder
+from dagentd.model.project import FeatureFolder, GoneFolder
 from dagentd.store import journal as journals
 from dagentd.store import layout, links, opening, outlived, roles, withdrawn
 from dagentd.store.catalogue import Catalogue, of_feature
@@ -34,9 +34,11 @@ class Maker:
             session_id = ids.task_session(agent_type, feature_id, str(task_id), str(task_state))
         else:
             session_id = ids.feature_session(agent_type, feature_id)
-        with self._sessions.lock:
-            session = self._existing(feature, session_id) or self._create(feature, session_id, fields)
-            self.complete(session, fields)
+        with self._sessions.door(session_id):
+            session = self._existing(feature, session_id)
+            with self._sessions.lock:
+                session = session or self._create(feature, session_id, fields)
+                self.complete(session, fields)
         return session
 
     def _existing(self, feature: FeatureFolder, session_id: str) -> Session | None:
@@ -51,7 +53,7 @@ class Maker:
     def _create(self, feature: FeatureFolder, session_id: str, fields: dict[str, str]) -> Session:
         self._sessions.close_lost(session_id)
         folder = layout.new_session(feature, session_id)
-        first = opening.joined(opening.new_session(folder, fields, clock.stamp()))
+        first = opening.chunks(opening.new_session(folder, fields, clock.stamp()))
         with disk.explained(folder.path):
             links.make_session_folder(folder)
             journals.create(folder.journal, session_id, first, self._resources.kept).close()
@@ -76,19 +78,22 @@ class Maker:
         """Bring a session whose worktree is gone back, into its feature or another one."""
         self._resources.check_writable()
         ids.checked(session_id)
-        with self._sessions.lock:
-            kept = self._catalogue.gone(session_id)
-            if not kept:
-                raise NotFound(f"no session {session_id} is gone", hint="dagentd sessions --gone")
-            with self._sessions.use(kept[-1]) as lost:
+        with self._sessions.alone(self._gone(session_id).id):
+            kept = self._gone(session_id)
+            with self._sessions.use(kept) as lost:
                 fields = outlived.known_fields(lost.fields)
             feature = self._feature_for(session_id, feature_id or fields.pop("featureId", None), worktree)
-            self._sessions.close_lost(kept[-1].id)
-            session = self._sessions.open(outlived.put_back(kept[-1], feature))
+            self._sessions.close_lost(kept.id)
+            session = self._sessions.open(outlived.put_back(kept, feature))
             session.set(featureId=feature.id, restored={"at": clock.stamp(), "worktree": feature.tree.name})
             self.complete(session, fields)
         session.announce(action="created")
         return session
+
+    def _gone(self, session_id: str) -> GoneFolder:
+        if not (kept := self._catalogue.gone(session_id)):
+            raise NotFound(f"no session {session_id} is gone", hint="dagentd sessions --gone")
+        return kept[-1]
 
     def _feature_for(self, session_id: str, feature_id: str | None, worktree: str | None) -> FeatureFolder:
         if feature_id is None or all(each.id != feature_id for each in self._catalogue.features()):

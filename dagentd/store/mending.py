@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dagentd.adapters import clock, disk, files
@@ -15,7 +14,7 @@ from dagentd.store import opening
 from dagentd.store.entry import Entry
 from dagentd.store.heal import lacking
 from dagentd.store.index import Index
-from dagentd.store.journal import Journal, Line
+from dagentd.store.journal import Altered, Journal, Line
 from dagentd.store.kept import Kept
 from dagentd.store.opening import Lined
 from dagentd.store.state import State
@@ -34,8 +33,8 @@ class Mending:
     """`lines` are those of our append: it is synced, but not in the file that now has the journal's name, or not
     alone. `Altered` if somebody alters it while we mend."""
 
-    def __init__(self, folder: SessionFolder, kept: Kept, on_altered: Callable[[], None]) -> None:
-        self._folder, self._kept, self._on_altered = folder, kept, on_altered
+    def __init__(self, folder: SessionFolder, kept: Kept) -> None:
+        self._folder, self._kept = folder, kept
 
     def mend(self, journal: Journal, state: State, lines: list[Lined]) -> Mended | None:
         """None if the session was deleted."""
@@ -45,7 +44,6 @@ class Mending:
         except FileNotFoundError:
             stays = self._put_back(journal)
             return Mended(stays, ours) if stays is not None else None
-        self._on_altered()
         same = os.path.samestat(found, os.fstat(journal.fd))
         if same and found.st_size > journal.size and journal.checksum_at(state.pos) == state.sum:
             return Mended(journal, _read_on(journal, state.pos, lines))
@@ -58,13 +56,15 @@ class Mending:
             return None
         held = self._kept.with_inode(self._folder.id, os.fstat(journal.fd))
         if held is not None:
-            disk.link(held, self._folder.journal)
+            try:
+                disk.link(held, self._folder.journal)
+            except FileExistsError:
+                raise Altered("made by somebody else") from None
             disk.sync_folder(self._folder.path)
         else:
             data = files.read_fd(journal.fd, journal.size)
             files.publish(self._folder.journal, [data], expect=None, sync=True)
             journal = Journal.open(self._folder.journal)
-        self._on_altered()
         return journal
 
     def _documents_stay(self) -> bool:

@@ -8,14 +8,15 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from dagentd.errors import NotFound
 from dagentd.model.project import FeatureFolder, SessionFolder
+from dagentd.model.records import Record
 from dagentd.store.catalogue import Catalogue
 from dagentd.store.chronicle import Chronicle, Glance
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.index import Index
-from dagentd.store.opening import Lined
 from dagentd.store.problems import Problems
 from dagentd.store.resources import Resources
 from dagentd.store.session import Session
@@ -24,12 +25,31 @@ _OPEN = 32  # sessions kept open although nobody uses them
 
 
 class OpenSessions:
+    """A long session takes seconds to open or to make: whoever uses another one does not wait for that."""
+
     def __init__(self, resources: Resources, catalogue: Catalogue, problems: Problems) -> None:
-        self.lock = threading.RLock()  # also held by whoever makes or removes a session
+        self.lock = threading.RLock()  # held by whoever changes what several sessions share
+        self._doors: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
+        self._mutex = threading.Lock()  # for what is noted here; nobody waits for anything else meanwhile
         self._resources, self._catalogue, self._problems = resources, catalogue, problems
         self._open: dict[Path, Session] = {}
         self._found: dict[tuple[str, str | None], SessionFolder] = {}
         self._ended = False
+
+    def door(self, session_id: str) -> threading.RLock:
+        """Held by whoever opens, makes or removes a session of that id, and taken before `lock`. It lives for as long
+        as somebody has it."""
+        with self._mutex:
+            door = self._doors.get(session_id)
+            if door is None:
+                door = self._doors[session_id] = threading.RLock()
+            return door
+
+    @contextlib.contextmanager
+    def alone(self, session_id: str) -> Iterator[None]:
+        """While a session is made or removed."""
+        with self.door(session_id), self.lock:
+            yield
 
     @contextlib.contextmanager
     def using(self, session_id: str, worktree: str | None = None) -> Iterator[Session]:
@@ -38,7 +58,8 @@ class OpenSessions:
         folder = self._found.get((session_id, worktree))
         if folder is None or not self._is_open(folder) or not os.path.lexists(folder.journal):
             folder = self._catalogue.find(session_id, worktree)
-            self._found[session_id, worktree] = folder
+            with self._mutex:
+                self._found[session_id, worktree] = folder
         with self.use(folder) as session:
             yield session
 
@@ -48,34 +69,36 @@ class OpenSessions:
         try:
             yield session
         finally:
-            self._problems.note(folder, session.problems)
+            self._problems.note(folder, session.problems_by_kind)
             session.leave()
             if self._resources.read_only or folder.gone:
-                self._let_go(folder, session)
+                self._let_go(folder, session)  # somebody else writes to it
             self._retire_some()
 
     def _let_go(self, folder: SessionFolder, session: Session) -> None:
-        """Somebody else writes to it: the next one who asks reads it again."""
-        with self.lock:
+        """The next one who asks reads it again."""
+        with self._mutex:
             if self._open.get(folder.journal) is session:
                 del self._open[folder.journal]
         session.retire()
 
-    def open(self, folder: SessionFolder, written: Sequence[Lined] = ()) -> Session:
+    def open(self, folder: SessionFolder, written: Sequence[Record] = ()) -> Session:
         """A session, open until the end. `written` is what its journal holds, if it was made just now."""
-        with self.lock:
+        with self.door(folder.id):
             if self._ended:
                 raise NotFound(f"{self._resources.project.root} is no longer served", hint="dagentd projects")
-            session = self._open.pop(folder.journal, None)
+            session = self._open.get(folder.journal)
             if session is None or not session.enter():
                 if session is not None:
-                    session.retire()
+                    self._let_go(folder, session)
                 session = Session(self._resources, folder, self._chronicle(folder, written))
                 session.enter()
-            self._open[folder.journal] = session  # last: the order tells which was not used for longest
+            with self._mutex:  # last: the order tells which was not used for longest
+                self._open.pop(folder.journal, None)
+                self._open[folder.journal] = session
             return session
 
-    def _chronicle(self, folder: SessionFolder, written: Sequence[Lined]) -> Callable[[FirstLook], Chronicle]:
+    def _chronicle(self, folder: SessionFolder, written: Sequence[Record]) -> Callable[[FirstLook], Chronicle]:
         kept = self._resources.kept
         if self._resources.read_only or folder.gone:
             return lambda first: Glance(folder, kept, Index(None), first)
@@ -94,20 +117,21 @@ class OpenSessions:
         """Keep only some open: a project has more sessions than a process may have files open."""
         if len(self._open) <= _OPEN:
             return
-        with self.lock:
+        with self._mutex:
             self._open = {path: session for path, session in self._open.items() if not session.closed}
             self._found = {key: folder for key, folder in self._found.items() if folder.journal in self._open}
-            for session in list(self._open.values())[:-_OPEN]:
+            longest = list(self._open.values())[:-_OPEN]
+        for session in longest:
+            if not session.leaving:  # or we would wait for it to be closed
                 session.retire()
 
     # --- closing ------------------------------------------------------------------------------------------
 
     def let_go(self, feature: FeatureFolder) -> None:
         """Close what is open of a feature that is gone."""
-        with self.lock:
-            for session in self._open.values():
-                if session.folder.feature.path == feature.path:
-                    session.retire()
+        for _, session in self._noted():
+            if session.folder.feature.path == feature.path:
+                session.retire()
 
     def close_lost(self, session_id: str) -> None:
         """Close what is still open of it from before its worktree was gone: it would write to the same file."""
@@ -120,10 +144,15 @@ class OpenSessions:
         self._close(lambda _, session: session.id == session_id)
 
     def _close(self, concerned: Callable[[Path, Session], bool]) -> None:
-        for path, session in list(self._open.items()):
+        for path, session in self._noted():
             if concerned(path, session):
-                del self._open[path]
+                with self._mutex:
+                    self._open.pop(path, None)
                 session.close()
+
+    def _noted(self) -> list[tuple[Path, Session]]:
+        with self._mutex:
+            return list(self._open.items())
 
     @property
     def ended(self) -> bool:
@@ -131,11 +160,14 @@ class OpenSessions:
 
     def end(self) -> None:
         """No more are opened."""
-        with self.lock:
-            self._ended = True
+        self._ended = True
+        with self._mutex:
+            doors = list(self._doors.values())
+        for door in doors:  # those that are being opened
+            with door:
+                pass
 
     def close(self) -> None:
-        with self.lock:
-            for session in self._open.values():
-                session.close()
-            self._open = {}
+        for _, session in self._noted():
+            session.close()
+        self._open = {}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from dagentd.model import jsontext, records
 from dagentd.model.documents import Position, position_of
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
-from dagentd.store import complaints
+from dagentd.store import complaints, layout
 from dagentd.store import journal as journals
 from dagentd.store.heal import lacking
 from dagentd.store.index import Index, JournalIndex
@@ -24,13 +24,15 @@ from dagentd.store.merge import DERIVED, told_apart, with_ids
 from dagentd.store.state import State
 
 Lined = tuple[Record, bytes]  # a record and its line
+_LINES_AT_ONCE = 512
 
 
-def read_state(journal: Journal, index: JournalIndex, written: Sequence[Lined] = ()) -> State:
+def read_state(journal: Journal, index: JournalIndex, written: Sequence[Record] = ()) -> State:
     """From the index if its position is in this journal, and what follows there; else from the beginning. What was
     `written` a moment ago is not read again."""
-    if written and journal.size == sum(len(data) for _, data in written):
-        return _state_of(journal, index, written)
+    if written and (state := _state_of(journal, index, written)).pos == journal.size:
+        journal.whole = state.pos
+        return state
     try:
         return _state_by(journal, index)
     except CorruptFile:  # the index; it is done without
@@ -50,12 +52,11 @@ def _state_by(journal: Journal, index: JournalIndex) -> State:
     return state
 
 
-def _state_of(journal: Journal, index: JournalIndex, written: Sequence[Lined]) -> State:
+def _state_of(journal: Journal, index: JournalIndex, written: Sequence[Record]) -> State:
     state = State(index, journal.read_record)
     index.forget()
-    for record, data in written:
-        state.apply(record, journal.whole, data)
-        journal.whole += len(data)
+    for record, data in _lined(written):
+        state.apply(record, state.pos, data)
     return state
 
 
@@ -66,21 +67,26 @@ def open_journal(folder: SessionFolder, kept: Kept, read: Callable[[], dict[str,
         return Journal.open(folder.journal)
     except FileNotFoundError:
         pass
+    beside = layout.files_of(folder)
     documents = read()
     if (held := _kept_for(folder.id, kept, documents)) is not None:
         disk.link(held, folder.journal)
         disk.sync_folder(folder.path)
         return Journal.open(folder.journal)
-    content = joined(first_records(folder, documents, clock.stamp()))
+    content = first_records(folder, documents, clock.stamp())
     try:
-        return journals.create(folder.journal, folder.id, content, kept)
+        return journals.create(folder.journal, folder.id, chunks(content), kept, beside)
     except FileNotFoundError:
         raise complaints.gone(folder) from None
 
 
-def lines(group: list[Record]) -> list[Lined]:
+def lines(group: Sequence[Record]) -> list[Lined]:
     """One append as it is written: all records but the last say that more follow."""
-    return [(record, record.line(more=number < len(group))) for number, record in enumerate(group, 1)]
+    return list(_lined(group))
+
+
+def _lined(group: Sequence[Record]) -> Iterator[Lined]:
+    return ((record, record.line(number < len(group))) for number, record in enumerate(group, 1))
 
 
 def placed(group: list[Lined], start: int) -> list[Line]:
@@ -89,8 +95,15 @@ def placed(group: list[Lined], start: int) -> list[Line]:
     return [Line(begin, data, record) for begin, (record, data) in zip(ends, group, strict=False)]
 
 
-def joined(group: list[Record]) -> bytes:
-    return b"".join(data for _, data in lines(group))
+def joined(group: Sequence[Record]) -> bytes:
+    return b"".join(data for _, data in _lined(group))
+
+
+def chunks(group: Sequence[Record]) -> Iterator[bytes]:
+    """The same in parts: a long chat as one piece of memory takes longer to come by than to write."""
+    every = _lined(group)
+    while some := b"".join(data for _, data in islice(every, _LINES_AT_ONCE)):
+        yield some
 
 
 def first_records(folder: SessionFolder, documents: dict[str, dict[str, Any]], at: str) -> list[Record]:

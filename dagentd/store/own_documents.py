@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import aside, clock, disk, files
 from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict
 from dagentd.model import jsontext
@@ -52,7 +52,7 @@ class LateEdit:
         try:
             theirs = jsontext.decode_object(late)
         except Undecodable:
-            files.save_beside(self._path, "corrupt", late)
+            aside.save_beside(self._path, "corrupt", late)
         else:
             _let_go(_edit(self._path, lambda _: self._change(theirs), self._temps))
 

@@ -1,8 +1,8 @@
-"""What is wrong in one project: with its folders, and with its sessions as they were last seen."""
+"""What is wrong in one project: with its folders, and with its sessions: now, or when they were closed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from dagentd.adapters import clock
@@ -15,14 +15,15 @@ class Problems:
     def __init__(self) -> None:
         self._barred: list[Problem] = []
         self._unserved: dict[Path, Problem] = {}  # by the journal of a session that cannot be opened
-        self._noted: dict[Path, list[Problem]] = {}  # of sessions that may be closed again
+        self._noted: dict[Path, Mapping[str, Problem]] = {}  # of sessions, by kind; while one is open, as it is now
 
     def barred(self, errors: Iterable[DagentdError]) -> None:
         """The folders that may not be looked into, all of them."""
         self._barred = still_wrong(self._barred, [Problem.of("folder", error, clock.stamp()) for error in errors])
 
-    def note(self, folder: SessionFolder, problems: list[Problem]) -> None:
-        """Of a session that is served."""
+    def note(self, folder: SessionFolder, problems: Mapping[str, Problem]) -> None:
+        """Of a session that is served. It goes on to change them: a document that could not be written is written
+        when the disk allows, and nobody may ask for the session then."""
         self._noted[folder.journal] = problems
 
     def served(self, folder: SessionFolder) -> None:
@@ -41,7 +42,7 @@ class Problems:
 
     def is_newer(self, folder: SessionFolder) -> bool:
         """Whether a session has records that only a newer version understands, as far as we know."""
-        return any(problem.id == "newer" for problem in self._noted.get(folder.journal, []))
+        return "newer" in self._noted.get(folder.journal, {})
 
     def of_project(self) -> list[Problem]:
         """Of folders that are barred and sessions that cannot be opened."""
@@ -49,5 +50,5 @@ class Problems:
 
     def all(self) -> list[Problem]:
         """Of the project, and of every session as it was last seen."""
-        noted = list(self._noted.values())  # a copy: other threads add to it
-        return [*self.of_project(), *(problem for each in noted for problem in each)]
+        noted = list(self._noted.values())  # copies: other threads add to them
+        return [*self.of_project(), *(problem for each in noted for problem in list(each.values()))]

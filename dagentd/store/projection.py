@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, files
+from dagentd.adapters import aside, clock, files
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError
 from dagentd.model import jsontext
@@ -81,11 +81,15 @@ class Projection:
             self.suspect = (seen, clock.monotonic())
         return clock.monotonic() - self.suspect[1]
 
-    def publish(self, chunks: Iterable[bytes], made_from: Any, settle: float, sync: bool) -> None:
+    def publish(
+        self, chunks: Iterable[bytes], made_from: Any, settle: float, sync: bool, beside: Collection[Path] = ()
+    ) -> None:
         """Replace the file; call `late_writes` next. The first time it is synced: a first rename without that was
         an empty file after power loss in 9 of 10 trials. `Changed` if the file is not as we know it."""
         first = self.digest is None
-        done = files.publish(self.path, chunks, expect=self.digest, sync=sync or first, temps=self.temps)
+        done = files.publish(
+            self.path, chunks, expect=self.digest, sync=sync or first, temps=self.temps, beside=beside
+        )
         self.digest, self.written, self.vanished = done.digest, made_from, None
         if done.replaced is not None:
             self._watch(done.replaced, settle)
@@ -93,7 +97,7 @@ class Projection:
     def set_aside(self, data: bytes, settle: float) -> Path:
         """Move unreadable bytes to a name of their own. Good ones may have come in their place in this very moment,
         or come yet from a program that paused between truncating and writing: those count."""
-        moved = files.set_aside(self.path, "corrupt")
+        moved = aside.set_aside(self.path, "corrupt")
         self._watch(files.still_open(moved, files.digest(data)), settle)
         self.digest = self.written = self.suspect = None
         return moved

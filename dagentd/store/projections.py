@@ -61,10 +61,24 @@ class Projections:
         """Take in what others wrote and make what is missing, without waiting for a commit."""
         self._chronicle.try_again()
         self.look_settled()
-        for each in self._files.values():
-            each.vanished = None
+        if any(each.vanished is not None for each in self._files.values()) and self._stays():
+            for each in self._files.values():
+                each.vanished = None
         self._next_write = 0.0
         self.tend(clock.monotonic())
+
+    def _stays(self) -> bool:
+        """Git removes the files of a folder one after the other: a moment after the first, the others are gone too."""
+        time.sleep(self._settle)
+        try:
+            files.check_there(self._beside())
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _beside(self) -> list[Path]:
+        """What must be there, or the session is being removed."""
+        return [self.folder.journal, *(each.path for each in self._files.values() if each.digest is not None)]
 
     def look_settled(self) -> None:
         """Take in what others wrote. Bytes that make no sense yet are read again until they do, or have stayed the
@@ -131,7 +145,7 @@ class Projections:
             if self._chronicle.gone:
                 self.close()
                 return None
-            well = self._try(now, lambda: self._take_late(now))
+            well = self._try(now, lambda: self._take_late(now)) and self._appendable(now)
             if self.dirty():
                 well = well and now >= self._next_write and self._try(now, self._write)
             self._save(now)
@@ -140,6 +154,14 @@ class Projections:
                 self._chronicle.problems.pop("documents", None)
             return self._next_due()
 
+    def _appendable(self, now: float) -> bool:
+        """A journal that cannot be appended holds the documents back, and nobody may come to add to it."""
+        if self._chronicle.journal.broken and now >= self._next_write:
+            self._chronicle.try_again()
+            if self._chronicle.journal.broken:
+                self._back_off(now)
+        return not self._chronicle.journal.broken
+
     @property
     def failing(self) -> bool:
         """The documents cannot be written just now."""
@@ -147,7 +169,8 @@ class Projections:
 
     def _next_due(self) -> float | None:
         due = [late.due for each in self._files.values() for late in each.replaced]
-        return min([*due, *([self._next_write] if self.dirty() else [])], default=None)
+        wanted = self.dirty() or self._chronicle.journal.broken
+        return min([*due, *([self._next_write] if wanted else [])], default=None)
 
     def _try(self, now: float, work: Callable[[], None]) -> bool:
         try:
@@ -167,11 +190,14 @@ class Projections:
 
     def _failed(self, now: float, error: DagentdError) -> None:
         """The journal holds everything; the documents follow when the disk allows."""
-        self._failures += 1
-        self._next_write = now + min(60.0, 2.0**self._failures / 10)
+        self._back_off(now)
         if not self.folder.path.is_dir():
             self._chronicle.gone = complaints.gone(self.folder)
         self._chronicle.note("documents", error)
+
+    def _back_off(self, now: float) -> None:
+        self._failures += 1
+        self._next_write = now + min(60.0, 2.0**self._failures / 10)
 
     def _write(self) -> None:
         """Write what is behind. A long chat is written so seldom that writing takes a tenth of the time at most."""
@@ -192,14 +218,15 @@ class Projections:
         or imports into it does not wait for it. Closing saves too."""
         with self._chronicle.lock:
             if self._chronicle.state.entries.fresh and now >= self._saved + _SELDOM:
-                self._chronicle.state.save()
                 self._saved = now
+                with contextlib.suppress(DagentdError):  # damaged, it is begun anew, and who comes next reads again
+                    self._chronicle.state.save()
 
     def _publish(self, each: Projection) -> None:
         with self._chronicle.lock:
             mark, pos, chunks = self._mark(each.name), self._chronicle.state.pos, self._render(each)
         try:
-            each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra))
+            each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self._beside())
         except files.Changed:
             self.look()
             self._next_write = clock.monotonic() + self._settle / 5

@@ -39,19 +39,28 @@ class Projector:
         """Finish what is due at any time and can be done, then end."""
         with self._changed:
             self._stopping = True
+            self._due = {tended: due for tended, due in self._due.items() if not tended.failing}
             self._changed.notify()
         self._thread.join()
 
     def _run(self) -> None:
-        while (tended := self._next()) is not None:
-            try:
-                due = tended.tend(clock.monotonic())
-            except Exception as bug:  # the others must still be served
-                self._on_bug(bug)
-                due = clock.monotonic() + 60 if not self._stopping else None
-            with self._changed:
-                if due is not None and not (self._stopping and tended.failing):
-                    self._due[tended] = due
+        while self._turn():
+            pass
+
+    def _turn(self) -> bool:
+        """One after the other; in a function of its own, so that what is done is not held until the next is due."""
+        tended = self._next()
+        if tended is None:
+            return False
+        try:
+            due = tended.tend(clock.monotonic())
+        except Exception as bug:  # the others must still be served
+            self._on_bug(bug)
+            due = clock.monotonic() + 60 if not self._stopping else None
+        with self._changed:
+            if due is not None and not (self._stopping and tended.failing):
+                self._due[tended] = due
+        return True
 
     def _next(self) -> Tended | None:
         with self._changed:

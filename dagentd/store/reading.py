@@ -58,13 +58,14 @@ def content(chronicle: Chronicle, entry: Entry) -> dict[str, Any]:
 
 
 def tokens(chronicle: Chronicle, count: Callable[[str], int]) -> int:
-    """The size of all that is in chat. A message is counted once: the result is kept in the index."""
+    """The size of all that is in chat, as it stands in a request. A message is counted once: the result is kept in the
+    index, and the sum is kept up with each change."""
     with chronicle.lock:
-        entries = chronicle.state.ordered()
-        uncounted = [(entry, entry.whole, entry.raw()) for entry in entries if entry.tokens is None]
-    sizes = [(entry, whole, count(conversation.text(raw.get("content")))) for entry, whole, raw in uncounted]
+        waiting = list(chronicle.state.entries.uncounted.values())
+        uncounted = [(entry, entry.whole, entry.raw()) for entry in waiting]
+    sizes = [(entry, whole, count(conversation.piece(raw))) for entry, whole, raw in uncounted]
     with chronicle.lock:
         for entry, whole, size in sizes:
             if entry.whole == whole:
                 chronicle.state.counted(entry, size)
-    return sum(entry.tokens or 0 for entry in entries)
+        return chronicle.state.entries.tokens

@@ -22,7 +22,7 @@ class Remover:
     def discard(self, kept: GoneFolder) -> bool:
         """Remove what was kept of a session, if it is still gone."""
         self._resources.check_writable()
-        with self._sessions.lock, disk.explained(kept.journal):
+        with self._sessions.alone(kept.id), disk.explained(kept.journal):
             if kept not in self._catalogue.gone(kept.id):
                 return False
             disk.remove(kept.journal)
@@ -48,8 +48,8 @@ class Remover:
     def forget(self, session_id: str) -> list[Path]:
         """Remove a session and all its traces for good; the files that held them."""
         self._resources.check_writable()
-        with self._sessions.lock:
-            sources = self._sources(ids.checked(session_id))
+        with self._sessions.alone(ids.checked(session_id)):
+            sources = self._sources(session_id)
             self._sessions.close_all_of(session_id)
             found = self._traces(session_id, sources)
             if not found:

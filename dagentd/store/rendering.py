@@ -11,7 +11,7 @@ from dagentd.model.project import SessionFolder
 from dagentd.store.entry import Entry
 from dagentd.store.state import State
 
-_HEAD, _BETWEEN = b'{\n  "messages": [\n    ', b",\n    "
+_HEAD, _BETWEEN, _END = b'{\n  "messages": [\n    ', b",\n    ", b"\n  ]"
 _LINES_AT_ONCE = 512  # joined at a time, so that a chat of 50 MB does not hold the interpreter for long
 _CHAT_FIELDS = ("messages", "totalMessages", "oldestMessageTimestamp", "newestMessageTimestamp", "dagentd")
 
@@ -27,13 +27,26 @@ def chat(state: State, extra: dict[str, Any]) -> Iterator[bytes]:
 def lines_of(data: bytes) -> list[bytes]:
     """The message lines of a chat in exactly this form. No line holds a line break, so the first bracket on a line
     of its own ends them."""
-    end = data.find(b"\n  ]")
+    end = data.find(_END)
     return data[len(_HEAD) : end].split(_BETWEEN) if end >= 0 else []
+
+
+def shows(data: bytes, lines: list[bytes]) -> bool:
+    """Whether a chat in this form has these lines in this order, whatever stands between them. Mostly that is nothing,
+    so that this is one comparison of the bytes where they are."""
+    at = len(_HEAD)
+    for line in lines:
+        while not data.startswith(line, at):
+            at = data.find(b"\n", at) + len(_BETWEEN) - 1
+            if at < len(_HEAD):
+                return False
+        at += len(line) + len(_BETWEEN)
+    return data.startswith(_HEAD)
 
 
 def extra_of(data: bytes) -> dict[str, Any]:
     """What stands behind the messages of a chat in exactly this form."""
-    end = data.find(b"\n  ]")
+    end = data.find(_END)
     rest: dict[str, Any] = jsontext.decode_own(b"{" + data[data.index(b"]", max(end, 0)) + 2 :])
     return rest
 
@@ -42,7 +55,7 @@ def _chat_chunks(lines: list[bytes], tail: bytes) -> Iterator[bytes]:
     yield _HEAD if lines else _HEAD.rstrip()
     for start in range(0, len(lines), _LINES_AT_ONCE):
         yield (_BETWEEN if start else b"") + _BETWEEN.join(lines[start : start + _LINES_AT_ONCE])
-    yield (b"\n  ]" if lines else b"]") + tail
+    yield (_END if lines else b"]") + tail
 
 
 def _chat_tail(state: State, entries: list[Entry], extra: dict[str, Any]) -> bytes:

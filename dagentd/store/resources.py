@@ -26,6 +26,7 @@ class Resources:
     read_only: bool
     soon: Callable[[Tended], None]  # there is something to write behind the journals
     announce: Announce
+    changed: Callable[..., None]  # something was committed to the session that is given
 
     @property
     def search_file(self) -> Path | None:
@@ -37,7 +38,10 @@ class Resources:
             raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
 
     def announce_update(self, folder: SessionFolder, task: object, **fields: Any) -> None:
+        self.announce_about(folder, task, "session:updated", **fields)
+
+    def announce_about(self, folder: SessionFolder, task: object, event: str, **fields: Any) -> None:
         self.announce(
-            "session:updated", project=str(self.project.root), feature_id=folder.feature.id, session_id=folder.id,
+            event, project=str(self.project.root), feature_id=folder.feature.id, session_id=folder.id,
             task_id=task if isinstance(task, str) else None, **fields,
         )  # fmt: skip

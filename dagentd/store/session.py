@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dagentd.errors import NotAllowed, NotFound
 from dagentd.model.problem import Problem
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
-from dagentd.store import changes, layout, reading
+from dagentd.store import changes, compacting, layout, reading
 from dagentd.store.actions import actions
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.commits import Plan
+from dagentd.store.compacting import Snapshot
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.new_message import new_message
 from dagentd.store.own_documents import write_document
@@ -49,9 +50,10 @@ class Session:
     def _tell(self, committed: list[Record]) -> None:
         for fields in actions(committed):
             self.announce(**fields)
+        self._resources.changed(self)
 
-    def announce(self, **fields: Any) -> None:
-        self._resources.announce_update(self.folder, self.fields.get("taskId"), **fields)
+    def announce(self, event: str = "session:updated", **fields: Any) -> None:
+        self._resources.announce_about(self.folder, self.fields.get("taskId"), event, **fields)
 
     def _has_work(self) -> None:
         self._resources.soon(self)
@@ -67,6 +69,11 @@ class Session:
     @property
     def problems(self) -> list[Problem]:
         return list(self._chronicle.problems.values())
+
+    @property
+    def problems_by_kind(self) -> Mapping[str, Problem]:
+        """As they are at any time, as long as it is open, and at last."""
+        return self._chronicle.problems
 
     def take_news(self) -> int:
         """How many records came of what others wrote, since this was last asked."""
@@ -109,6 +116,34 @@ class Session:
         """The size of all that is in chat."""
         return reading.tokens(self._chronicle, count)
 
+    @property
+    def most_tokens(self) -> int:
+        """More than all that is in chat can have; it costs nothing to ask, however long that is."""
+        return self._chronicle.state.entries.bytes
+
+    @property
+    def undone(self) -> bool:
+        """The last compaction was taken back by the user, and none was made since."""
+        return self._chronicle.state.compactions.undone
+
+    @property
+    def undoable(self) -> int:
+        """How many compactions can be undone, one after the other."""
+        return len(self._chronicle.state.compactions.stack)
+
+    @property
+    def checkpoint_pos(self) -> int:
+        """Another number means another checkpoint."""
+        return self._chronicle.state.checkpoint_pos
+
+    def snapshot(self) -> Snapshot:
+        """What a compaction starts from."""
+        return compacting.snapshot(self._chronicle)
+
+    def before(self, backend: str) -> Snapshot:
+        """What the last compactions by `backend` started from, for doing them once more."""
+        return compacting.earlier(self._chronicle, backend)
+
     def read(self, name: str) -> dict[str, Any] | None:
         """The context or the agent description, None if there is none."""
         try:
@@ -139,6 +174,21 @@ class Session:
         """Set fields of the checkpoint; its version rises."""
         return dict(self._submit(changes.updating_checkpoint(self._chronicle, fields), alone=True))
 
+    def compact(self, start: Snapshot, ids: Sequence[str], checkpoint: dict[str, Any]) -> int:
+        """These leave chat for this checkpoint, all in one, if nothing of it changed since; the new version."""
+        return int(self._submit(compacting.committing(self._chronicle, start, ids, checkpoint), alone=True))
+
+    def undo_compaction(self) -> dict[str, Any]:
+        """The last compaction not yet undone is taken back."""
+        return dict(self._submit(compacting.undoing(self._chronicle), alone=True))
+
+    def pin(self, *, item: str | None = None, message: str | None = None, pinned: bool = True) -> None:
+        """An item stays in the checkpoint, or a message in chat, until it is unpinned."""
+        if item is not None:
+            self._submit(compacting.pinning_item(self._chronicle, item, pinned), alone=True)
+        if message is not None:
+            self._submit(compacting.pinning_message(self._chronicle, message, pinned), alone=True)
+
     def replace(self, name: str, raw: dict[str, Any]) -> bool:
         """Write the context or the agent description; False if it already is so."""
         self._check_writable()
@@ -158,9 +208,10 @@ class Session:
 
     def _submit(self, plan: Plan, alone: bool = False) -> Any:
         self._check_writable()
-        answer = self._chronicle.submit(plan, alone)
-        self._has_work()
-        return answer
+        try:
+            return self._chronicle.submit(plan, alone)
+        finally:
+            self._has_work()  # also after a failure: whether the journal can be appended again is tried now and then
 
     # --- life ---------------------------------------------------------------------------------------------
 
@@ -211,6 +262,10 @@ class Session:
         with self._life:
             self._leaving = not self._users
         self._has_work()
+
+    @property
+    def leaving(self) -> bool:
+        return self._leaving
 
     @property
     def closed(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from dagentd.model import records
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
+from dagentd.store.compactions import Compactions, same_but_pins
 from dagentd.store.entries import Entries
 from dagentd.store.entry import Entry, stamp_of
 from dagentd.store.index import JournalIndex
@@ -30,7 +31,6 @@ class State:
     index: JournalIndex
     read_record: Callable[[int, int], Record]  # from the journal, by offsets
     pos: int = 0
-    sum: str = ""
     chat_pos: int = 0  # of the last record that changed what is in chat
     last_at: str = ""  # when the session was last changed
     made_at: str = ""  # when the journal was made for what was on disk: that changed nothing
@@ -41,14 +41,24 @@ class State:
     compacted_outside: bool = False  # the last checkpoint is of a compaction that was not ours
     set_at: str = ""
     totals: Totals = field(default_factory=Totals)
+    compactions: Compactions = field(default_factory=Compactions)
     shown: tuple[str, int] | None = None  # digest of the chat file as we wrote it, and the `chat_pos` it shows
     unknown: str | None = None  # the `t` of a record that only a newer version understands
 
     def __post_init__(self) -> None:
         self.entries = Entries(self.index)
         self.ranks = Ranks(self.entries)
+        self._sum: str | None = ""
+        self._last = b""  # the record that ends at `pos`, until somebody asks for its hash
 
     # --- asking -------------------------------------------------------------------------------------------
+
+    @property
+    def sum(self) -> str:
+        """The hash of the record that ends at `pos`; of many that are applied at once only the last is asked for."""
+        if self._sum is None:
+            self._sum, self._last = records.checksum(self._last), b""
+        return self._sum
 
     @property
     def checkpoint_pos(self) -> int:
@@ -94,7 +104,7 @@ class State:
                 self.chat_pos = end
         elif record.body.get("optional") is not True:
             self.unknown = record.t
-        self.pos, self.sum = end, records.checksum(line)
+        self.pos, self._sum, self._last = end, None, line
         if record.at and record.at != self.made_at:
             self.last_at = record.at
 
@@ -117,9 +127,9 @@ class State:
         entry = self.find(raw["id"]) if isinstance(raw, dict) and isinstance(raw.get("id"), str) else None
         if entry is None or not isinstance(raw, dict):
             return self._arrive(record, start, end)
-        entry.start, entry.end, entry.stamp, entry.core = start, end, stamp_of(raw), records.core(raw)
+        self.entries.edit(entry, start, end)
+        entry.stamp, entry.core = stamp_of(raw), records.core(raw)
         entry.versions.append((end, records.fingerprint(record.message)))
-        entry.tokens = None
         if entry.here:
             entry.line = record.message
         self.entries.changed(entry)
@@ -132,11 +142,14 @@ class State:
                 entry.moves.append((end, False))
                 entry.line = None
         if "checkpoint" in record.body:
+            before = self.checkpoints[-1] if self.checkpoints else None
+            self.compactions.done(start, end, before, self.totals.compacted_at)
             self.totals.compactions += 1
             self.totals.compacted_at = record.at
             self._check(record, start, end)
         elif record.body.get("why") == "cleared":
             self.totals.messages, self.totals.tokens = len(self.entries.chat), 0
+            self.compactions.cleared()
 
     def _return(self, record: Record, start: int, end: int) -> None:
         for message_id in _ids(record):
@@ -148,12 +161,17 @@ class State:
             self.entries.enter_chat(entry, last=False)
         if "checkpoint" in record.body:
             self._check(record, start, end)
+            if (undone := self.compactions.taken_back(end)) is not None:
+                self.totals.compactions -= 1
+                self.totals.compacted_at = undone.last_at
 
     def _check(self, record: Record, start: int, end: int) -> None:
         doc = record.body.get("checkpoint")
         if isinstance(doc, dict):
             known = self.checkpoint.get("compactionInfo") if self.checkpoint else doc.get("compactionInfo")
             self.compacted_outside = record.t == "checkpoint" and doc.get("compactionInfo") not in (None, known)
+            if record.t == "checkpoint" and same_but_pins(self.checkpoint, doc):
+                self.compactions.pinned(end)
             self.checkpoints.append((start, end, version_of(doc)))
             self.checkpoint = doc
 
@@ -167,7 +185,7 @@ class State:
                 self.made_at, self.last_at = record.at, changes["updatedAt"]
 
     def counted(self, entry: Entry, tokens: int) -> None:
-        entry.tokens = tokens
+        self.entries.count(entry, tokens)
         self.entries.changed(entry)
 
     # --- keeping ------------------------------------------------------------------------------------------
@@ -179,13 +197,13 @@ class State:
             "lastRank": self.ranks.last, "sets": self.sets, "checkpoints": self.checkpoints,
             "totals": vars(self.totals), "unknown": self.unknown, "setAt": self.set_at,
             "compactedOutside": self.compacted_outside, "madeAt": self.made_at,
-            "shown": self.shown,
+            "shown": self.shown, "compactions": self.compactions.dump(),
         }  # fmt: skip
         self.entries.save(header)
 
     def load(self, header: dict[str, Any]) -> None:
         """Take over what the index holds; the caller has checked that its position is in the journal."""
-        self.pos, self.sum, self.chat_pos = header["pos"], header["sum"], header["chatPos"]
+        self.pos, self._sum, self.chat_pos = header["pos"], header["sum"], header["chatPos"]
         self.last_at, self.ranks.last, self.made_at = header["lastAt"], header["lastRank"], header["madeAt"]
         self.sets = [(end, changes) for end, changes in header["sets"]]
         self.session = self.session_at(self.pos)
@@ -193,6 +211,7 @@ class State:
         self.totals, self.unknown = Totals(**header["totals"]), header["unknown"]
         self.shown = (header["shown"][0], header["shown"][1]) if header["shown"] else None
         self.set_at, self.compacted_outside = header["setAt"], header["compactedOutside"]
+        self.compactions = Compactions.load(header["compactions"])
         self.entries.load()
         if self.checkpoints:
             self.checkpoint = self.read_record(*self.checkpoints[-1][:2]).body["checkpoint"]

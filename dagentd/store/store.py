@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ class Store:
         wait: float = 0.0,
         read_only: bool = False,
         announce: Announce = lambda *_, **__: None,
+        changed: Callable[[Store, Session], None] = lambda *_: None,
     ) -> None:
         self.project = project
         self.read_only = read_only
@@ -52,7 +53,9 @@ class Store:
             _log.warning("took over the lock of process %s, which died", self._held.stale.get("pid"))
         self._projector = Projector(lambda bug: _log.error("while writing documents", exc_info=bug))
         kept, temps, soon = Kept(project), Temps(project.temp_dir), self._projector.soon
-        self._resources = Resources(project, kept, temps, index, settle, read_only, soon, announce)
+        self._resources = Resources(
+            project, kept, temps, index, settle, read_only, soon, announce, lambda session: changed(self, session)
+        )
         self._catalogue, self._problems = Catalogue(project, kept), Problems()
         self._sessions = OpenSessions(self._resources, self._catalogue, self._problems)
         parts = (self._resources, self._catalogue, self._sessions)
@@ -154,7 +157,7 @@ class Store:
         older version must not undo what a newer one does."""
         if self.read_only or self._sessions.ended or self._problems.is_newer(folder):
             return False
-        if not renew_context(folder.document("context"), renew, self._resources.settle, self._resources.temps):
+        if not renew_context(folder, renew, self._resources.settle, self._resources.temps):
             return False
         self._resources.announce_update(folder, task, action="context")
         return True

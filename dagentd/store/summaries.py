@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from dagentd.model import jsontext
+from dagentd.model.compaction.items import LISTS, items_of
 from dagentd.model.documents import version_of
 from dagentd.store.outside import Doc
 from dagentd.store.state import State
 
-LISTS = ("completed", "inProgress", "pending", "blockers", "decisions")
 _OWN = ("dagentd", "version", "updatedAt", "summary")
 
 
 def merge_checkpoint(state: State, doc: Doc, at: str) -> dict[str, Any] | None:
     """The checkpoint with what was done to it outside; None if that changes nothing. New strings are added and
-    vanished ones are resolved; decisions, and what was added since, stay."""
+    vanished ones are resolved; decisions, pinned ones, and what was added since, stay."""
     theirs, ours = doc.raw, state.checkpoint or {}
     base = base_checkpoint(state, doc) or {}
     merged = {**ours, **_changed_fields(base, theirs)}
-    merged["summary"] = _merge_summary(_summary(base), _summary(theirs), _summary(ours))
+    pinned = [item.entry for item in items_of(ours) if item.pinned]
+    merged["summary"] = _merge_summary(_summary(base), _summary(theirs), _summary(ours), pinned)
     if jsontext.encode(_content(merged)) == jsontext.encode(_content(ours)):
         return None
     merged["version"] = max(version_of(theirs), version_of(ours) + 1)
@@ -47,15 +48,19 @@ def _summary(doc: dict[str, Any]) -> dict[str, Any]:
     return summary if isinstance(summary, dict) else {}
 
 
-def _merge_summary(base: dict[str, Any], theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+def _merge_summary(
+    base: dict[str, Any], theirs: dict[str, Any], ours: dict[str, Any], pinned: list[Any]
+) -> dict[str, Any]:
     merged = {**ours, **{k: v for k, v in theirs.items() if k not in LISTS and base.get(k) != v}}
     for name in LISTS:
-        merged[name] = _merge_list(_items(base, name), _items(theirs, name), _items(ours, name), name)
+        held = _items(ours, name)
+        fixed = held if name == "decisions" else [item for item in held if item in pinned]
+        merged[name] = _merge_list(_items(base, name), _items(theirs, name), held, fixed)
     return merged
 
 
-def _merge_list(base: list[Any], theirs: list[Any], ours: list[Any], name: str) -> list[Any]:
-    stay = [item for item in ours if name == "decisions" or item in theirs or item not in base]
+def _merge_list(base: list[Any], theirs: list[Any], ours: list[Any], fixed: list[Any]) -> list[Any]:
+    stay = [item for item in ours if item in fixed or item in theirs or item not in base]
     return stay + [item for item in theirs if item not in base and item not in stay]
 
 

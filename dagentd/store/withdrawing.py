@@ -28,7 +28,7 @@ class Withdrawer:
         """Take back what came from these sources. Whether nothing of the session is left but its journal: so it is if
         nothing else was ever in it."""
         self._resources.check_writable()
-        with self._sessions.lock:
+        with self._sessions.alone(folder.id):
             with self._sessions.use(folder) as session:
                 described = self._is_usual(folder, session.fields.get("agentType"))
                 ended = session.plan(lambda chronicle: _parting(chronicle, set(paths), described))
@@ -57,12 +57,12 @@ class Withdrawer:
             how = (words.get("taskId"), words.get("taskState"), self._resources.settle, self._resources.temps)
             for late in unlinking.take_back(folder.feature, folder.id, *how):
                 self._resources.soon(late)
-            for name in reversed(DOCUMENTS):  # the session document last: it says that this is not finished
+            for name in ("memory", *reversed(DOCUMENTS)):  # the session's last: it says that this is not finished
                 path = folder.document(name)
                 original = legacy.backup_with(path, held.get(folder.within_feature(path), ""))
                 if original is not None:
                     files.put(path, original, temps=self._resources.temps)
-                elif os.path.lexists(path):
+                elif name != "memory" and os.path.lexists(path):  # which only the newer app makes
                     disk.remove(path)
             disk.sync_folder(folder.path)
 
@@ -70,7 +70,7 @@ class Withdrawer:
     def resume(self, feature: FeatureFolder) -> None:
         """Go on with what a crash interrupted."""
         for folder, _ in withdrawn.in_feature(feature):
-            with self._sessions.lock:
+            with self._sessions.alone(folder.id):
                 if os.path.lexists(folder.conventional("session")):
                     self._sessions.close_one(folder)
                     self.finish(folder)

@@ -68,6 +68,16 @@ def last_words(journal: Path) -> dict[str, Any] | None:
     return changes if ended else None
 
 
+def first_words(journal: Path) -> dict[str, Any]:
+    """What the first record of a journal sets."""
+    try:
+        with journal.open("rb") as lines:
+            changes = records.parse(lines.readline())[0].body.get("set")
+    except (OSError, Undecodable):
+        return {}
+    return changes if isinstance(changes, dict) else {}
+
+
 def _last_line(path: Path) -> bytes:
     """Without what follows the last line break: that was cut off by a crash."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import aside, disk, files
 from dagentd.adapters.temps import left_beside
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed
 
@@ -260,21 +260,46 @@ def test_too_large_is_said_and_not_read(path: Path) -> None:
 # --- set aside, keep, back up -------------------------------------------------------------------------------
 
 
-def test_set_aside_takes_the_first_free_number(path: Path) -> None:
+def test_set_aside_takes_the_next_number(path: Path) -> None:
     for number in (1, 2, 3):
         path.write_bytes(b"bad %d" % number)
-        moved = files.set_aside(path, "corrupt")
+        moved = aside.set_aside(path, "corrupt")
         assert moved.name == f"chat.json.corrupt.{number}" and moved.read_bytes() == b"bad %d" % number
     assert not path.exists()
 
 
 def test_the_same_bytes_are_kept_once(path: Path) -> None:
-    first = files.save_beside(path, "torn", b"half")
-    assert files.save_beside(path, "torn", b"half") == first
-    second = files.save_beside(path, "torn", b"other half")
+    first = aside.save_beside(path, "torn", b"half")
+    assert aside.save_beside(path, "torn", b"half") == first
+    second = aside.save_beside(path, "torn", b"other half")
     assert [first.name, second.name] == ["chat.json.torn.1", "chat.json.torn.2"]
     assert (first.read_bytes(), second.read_bytes()) == (b"half", b"other half")
     assert names(path.parent) == [first.name, second.name]
+
+
+def test_of_what_is_set_aside_the_first_and_the_newest_stay(path: Path) -> None:
+    """A program that writes rubbish all day must not fill the disk (P10)."""
+    for number in range(1, 31):
+        path.write_bytes(b"bad %d" % number)
+        moved = aside.set_aside(path, "corrupt")
+        saved = aside.save_beside(path, "torn", b"half %d" % number)
+        assert moved.read_bytes() == b"bad %d" % number and saved.read_bytes() == b"half %d" % number
+    for kind, text in (("corrupt", b"bad"), ("torn", b"half")):
+        held = {each.name: each.read_bytes() for each in path.parent.glob(f"*.{kind}.*")}
+        assert held == {f"chat.json.{kind}.{n}": text + b" %d" % n for n in (1, *range(22, 31))}
+
+
+@pytest.mark.parametrize("again", [1, 2, 3])
+def test_what_is_set_aside_again_is_held_once_and_by_the_file_that_may_yet_be_written(path: Path, again: int) -> None:
+    for number in (1, 2, 3):
+        path.write_bytes(b"bad %d" % number)
+        aside.set_aside(path, "corrupt")
+    path.write_bytes(b"bad %d" % again)
+    inode = path.stat().st_ino
+    moved = aside.set_aside(path, "corrupt")
+    held = [each.read_bytes() for each in path.parent.iterdir()]
+    assert sorted(held) == [b"bad 1", b"bad 2", b"bad 3"] and moved.stat().st_ino == inode
+    assert path.with_name("chat.json.corrupt.1").read_bytes() == b"bad 1"
 
 
 def test_the_first_backup_stays_for_ever_and_of_the_others_the_newest(path: Path) -> None:

@@ -23,6 +23,7 @@ PARTS = (
     "hooks",
     "migrating",
     "agx",
+    "compacting",
     "resting",
 )
 

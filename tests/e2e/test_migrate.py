@@ -62,6 +62,16 @@ def test_a_migrated_session_of_an_ended_feature_is_archived(daemon: Daemon, proj
     until(lambda: daemon.call("session.get", sessionId=PM)["status"] == "archived", "its end")
 
 
+def test_so_it_is_without_a_daemon(daemon: Daemon, project: SampleProject) -> None:
+    feature = json.loads((project.dagent / "feature.json").read_bytes())
+    write(project.dagent / "feature.json", {**feature, "status": "completed", "completedAt": at(50)})
+    write(project.dagent / "chat.json", chat("plan"))
+    assert "to do" in daemon.dagentd("migrate", "--dry-run", cwd=project.root).splitlines()[0]
+    daemon.dagentd("migrate", cwd=project.root)
+    session = json.loads((project.dagent / "sessions" / f"session_{PM}.json").read_bytes())
+    assert session["status"] == "archived"
+
+
 def test_what_cannot_be_read_is_a_note_until_it_can(daemon: Daemon, project: SampleProject) -> None:
     (project.dagent / "chat.json").write_text("{")
     write(project.dagent / "nodes" / "t1" / "session.json", task_session("started"))

@@ -228,3 +228,24 @@ def test_a_document_that_is_no_object_is_refused(name: str) -> None:
         converted(CHAT, {name: []}, "L5")
     with pytest.raises(Undecodable, match=r"^must hold an object, not null$"):
         converted(CHAT, None, "L5")
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "completed", "version"),
+    [
+        (None, [], 1),
+        ({"version": 3, "summary": {"completedItems": ["Set up"], "pendingItems": ["Old"]}}, ["Set up"], 3),
+    ],
+)
+def test_a_memory_beside_them_is_read_as_the_checkpoint(checkpoint: Any, completed: list[str], version: int) -> None:
+    summary = {"critical": ["No cookies"], "important": ["JWT"], "minor": ["Docs"]}
+    remembered = {"dagentd": {"pos": 9}, "summary": summary}
+    found = converted(CHAT, {"checkpoint": checkpoint, "memory": remembered}, "L5").checkpoint or {}
+    assert (found["version"], found.get("dagentd")) == (version, None), "its position is in another journal"
+    assert found["summary"] == {
+        "completed": completed,
+        "inProgress": [],
+        "pending": ["Docs"],
+        "blockers": [],
+        "decisions": ["No cookies", "JWT"],
+    }

@@ -21,6 +21,7 @@ from dagentd.formats.legacy import Newer, Source
         ("sessions/chat_a-1.json", None, "a-1", "L5"),
         ("sessions/agent-description_a_b.json", None, "a_b", "L5"),
         ("nodes/t-1/sessions/checkpoint_a.json", "t-1", "a", "L5"),
+        ("sessions/memory_s1.json", None, "s1", "L5"),
     ],
 )
 def test_places(path: str, task: str | None, session: str | None, shape: str) -> None:
@@ -37,7 +38,6 @@ def test_places(path: str, task: str | None, session: str | None, shape: str) ->
         "sessions/chat.json/x",
         "sessions/s1/chat.json",
         "sessions/session_s1.json",
-        "sessions/memory_s1.json",
         "sessions/history_s1.jsonl",
         "nodes/chat.json",
         "nodes/../chat.json",

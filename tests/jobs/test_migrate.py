@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,9 +112,7 @@ def test_every_format_becomes_a_session_in_both_shapes(work: Work, place: Place)
     planned = work.plan()
     assert not list(place.root.rglob("*.backup")), "a plan writes nothing"
     done = work.run()
-    assert [(f.path, f.format, f.session_id, f.messages) for f in done] == [
-        (f.path, f.format, f.session_id, f.messages) for f in planned
-    ]
+    assert [replace(file, added=None) for file in done] == planned, "what was planned is done"
     assert sorted(f.path for f in done) == sorted(map(str, originals))
     work.close()
     for folder, pm in ((place.flat, PM), (place.nested, PM_NESTED)):
@@ -133,6 +132,25 @@ def content(folder: Path, session_id: str, number: int) -> Any:
     place = folder / "sessions" / session_id
     told = reader.agree(Files(place if place.is_dir() else place.parent, session_id))
     return told.content[told.chat[number]]["content"]
+
+
+@pytest.mark.parametrize("shape", ["L1", "L2", "L4", "L5"])
+def test_whatever_a_text_may_hold_goes_all_the_way(work: Work, place: Place, shape: str) -> None:
+    texts = ["a\0b", "\u05e9\u05dc\u05d5\u05dd \u202eRTL", "\U0001f469\u200d\U0001f467 \ud83d", "x\n" * 2_500_000, ""]
+    made: dict[str, tuple[str, Any, str]] = {
+        "L1": ("chat.json", chat(*texts), PM),
+        "L2": (f"nodes/{TASK}/session.json", task_session(*texts), L4_SESSION),
+        "L4": (f"sessions/{OLD_ID}.json", single_file(*texts), L4_SESSION),
+        "L5": (f"sessions/chat_{LONE_ID}.json", lone_documents(*texts)["chat"], LONE_ID),
+    }
+    path, raw, session_id = made[shape]
+    write(place.flat / path, raw)
+    before = snapshot(place.root)
+    assert [(file.messages, file.error) for file in work.run()] == [(5, None)]
+    assert work.said(session_id) == texts
+    work.again()
+    assert work.said(session_id) == texts, "and so it is read again"
+    assert set(actions(work.rollback())) == {"rolledBack"} and snapshot(place.root) == before
 
 
 def test_a_session_is_linked_like_a_new_one(work: Work, place: Place) -> None:
@@ -167,7 +185,8 @@ def test_a_second_run_changes_nothing(work: Work, place: Place) -> None:
     work.run()
     work.again()
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in place.root.rglob("*.json*")}
-    assert set(actions(work.run())) == {"none"} and set(actions(work.plan())) == {"none"}
+    assert work.run() == work.plan(), "also what is said of it"
+    assert set(actions(work.run())) == {"none"}
     assert set(actions(work.look())) == {"none"}
     work.again()
     assert before == {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in place.root.rglob("*.json*")}
@@ -211,6 +230,32 @@ def test_a_session_that_has_messages_gets_those_in_their_time(work: Work, place:
     assert work.said() == expected
     work.again()
     assert work.said() == expected, "and so it is read from the journal"
+
+
+@pytest.mark.parametrize(
+    ("held", "imported", "expected"),
+    [
+        ([1, 1], [("a", at(1)), ("b", at(1))], ["h0", "h1", "a", "b"]),
+        ([2, 1, 4], [("a", at(3)), ("b", at(1)), ("c", at(3))], ["h0", "h1", "a", "b", "c", "h2"]),
+        ([1, 3], [("a", None), ("b", at(2)), ("c", None)], ["h0", "a", "b", "c", "h1"]),
+        ([5, 6], [("a", at(1)), ("b", at(2))], ["a", "b", "h0", "h1"]),
+        ([5, 6], [("a", "2026-01-15T10:05:30"), ("b", 1768471620)], ["h0", "a", "h1", "b"]),
+    ],
+    ids=["equal", "out of order", "missing", "before", "other kinds"],
+)
+def test_both_keep_their_order_whatever_the_times(
+    work: Work, place: Place, held: list[int], imported: list[tuple[str, Any]], expected: list[str]
+) -> None:
+    messages = [
+        {"id": f"h{number}", "role": "user", "content": f"h{number}", "timestamp": at(minute)}
+        for number, minute in enumerate(held)
+    ]
+    write(place.flat / "sessions" / f"session_{PM}.json", {"id": PM, "type": "feature", "agentType": "pm"})
+    write(place.flat / "sessions" / f"chat_{PM}.json", {"messages": messages})
+    entries = [{"type": "user", "text": text, **({"timestamp": time} if time else {})} for text, time in imported]
+    write(place.flat / "chat.json", {"entries": entries})
+    assert [file.added for file in work.run()] == [len(imported)]
+    assert work.said() == expected
 
 
 def test_imported_messages_are_one_append(work: Work, place: Place) -> None:
@@ -294,6 +339,44 @@ def test_a_link_is_not_followed(work: Work, place: Place, tmp_path: Path) -> Non
     (place.flat / "chat.json").symlink_to(tmp_path / "secret.json")
     (file,) = work.look()
     assert file.action == "failed" and not place.pm.journal.exists()
+
+
+def test_documents_beside_the_newer_apps_memory(work: Work, place: Place) -> None:
+    """It is read as their checkpoint, is live from then on, and comes back as it was."""
+    for name, raw in lone_documents("hello").items():
+        write(place.flat / "sessions" / f"{name}_{LONE_ID}.json", raw)
+    summary = {"critical": ["no cookies"], "important": ["jwt"], "minor": ["docs"]}
+    remembered = write(place.flat / "sessions" / f"memory_{LONE_ID}.json", {"sessionId": LONE_ID, "summary": summary})
+    original, before = remembered.read_bytes(), snapshot(place.root)
+    assert set(actions(work.run())) == {"rewrite"}
+    assert remembered.with_name(f"{remembered.name}.backup").read_bytes() == original
+    work.again()
+    with work.store.using(LONE_ID) as session:
+        held = (session.checkpoint() or {})["summary"]
+        assert (held["decisions"], held["pending"], held["completed"]) == (["no cookies", "jwt"], ["docs"], ["began"])
+    assert set(actions(work.rollback())) == {"rolledBack"}
+    work.again()
+    assert snapshot(place.root) == before
+
+
+def test_lone_documents_whose_session_was_used_come_again_when_asked_for(work: Work, place: Place) -> None:
+    for name, raw in lone_documents("hello", "there").items():
+        write(place.flat / "sessions" / f"{name}_{LONE_ID}.json", raw)
+    work.run()
+    with work.store.using(LONE_ID) as session:
+        session.add([{"role": "user", "content": "mine"}])
+    assert set(actions(work.rollback())) == {"kept"} and work.said(LONE_ID) == ["mine"]
+    work.again()
+    assert set(actions(work.look())) == {"barred"} and work.said(LONE_ID) == ["mine"]
+    work.run()
+    assert work.said(LONE_ID) == ["hello", "there", "mine"]
+    work.again()
+    assert work.run() == [] and work.said(LONE_ID) == ["hello", "there", "mine"]
+
+
+def test_a_memory_alone_is_no_session(work: Work, place: Place) -> None:
+    write(place.flat / "sessions" / f"memory_{LONE_ID}.json", {"summary": {"critical": ["x"]}})
+    assert work.run() == []
 
 
 # --- taking back ----------------------------------------------------------------------------------------------

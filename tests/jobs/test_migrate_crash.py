@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.jobs import legacy_files
-from tests.jobs.legacy_files import LONE_ID, chat, snapshot, task_session, write
+from tests.jobs.legacy_files import LONE_ID, OLD_ID, chat, snapshot, task_session, write
 from tests.store import reader
 from tests.store.crash_child import Children, Job, children
 from tests.store.place import PM, TASK, Place
@@ -48,10 +48,18 @@ def _lone(place: Place, lane: Children) -> None:
     place.make()
     for name, raw in legacy_files.lone_documents("hello", "there").items():
         write(place.flat / "sessions" / f"{name}_{LONE_ID}.json", raw)
+    summary = {"critical": ["no cookies"], "important": [], "minor": ["docs"]}
+    write(place.flat / "sessions" / f"memory_{LONE_ID}.json", {"summary": summary})
+
+
+def _single(place: Place, lane: Children) -> None:
+    """Into a session that has a folder of its own."""
+    place.make()
+    write(place.nested / "sessions" / f"{OLD_ID}.json", legacy_files.single_file("go on", "why?"))
 
 
 Prepare = Callable[[Place, Children], None]
-PREPARE: list[Prepare] = [_first, _grown, _task, _lone]
+PREPARE: list[Prepare] = [_first, _grown, _task, _lone, _single]
 
 
 @pytest.mark.parametrize("power", [False, True], ids=["kill", "power"])
@@ -110,7 +118,7 @@ def _check_crashed(place: Place, originals: dict[str, bytes], whole: dict[str, l
         assert imported in (whole[path.name], before)
     for name, data in originals.items():
         path = place.root / name
-        if name.endswith(("chat.json", f"{TASK}/session.json")):
+        if name.endswith(("chat.json", f"{TASK}/session.json", f"{OLD_ID}.json")):
             assert path.read_bytes() == data
         elif LONE_ID in name:
             held = [path, path.with_name(f"{path.name}.backup")]
@@ -128,6 +136,11 @@ def _check_completed(
     if op == "migrate":
         assert _told(place) == whole
         for path in _journals(place):
-            reader.agree(Files(path.parent, path.name.removeprefix("history_").removesuffix(".jsonl")))
-    elif PM not in str([name for name in originals if "session_" in name]):
-        assert snapshot(place.root) == originals, point
+            named = path.parent.name if path.name == "history.jsonl" else path.stem.removeprefix("history_")
+            told = reader.agree(Files(path.parent, named))
+            assert told.session["migratedFrom"], "it is noted where it came from"
+        assert lane.run(Job("roll back", str(place.root))).status == 0
+    if PM not in str([name for name in originals if "session_" in name]):
+        # what a power failure left of a document that was not synced again is set aside
+        after = {name: data for name, data in snapshot(place.root).items() if ".corrupt." not in name}
+        assert after == originals, point

@@ -4,6 +4,7 @@ Started once and before any thread: a fork costs milliseconds where an interpret
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -20,10 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagentd.adapters import disk
+from dagentd.errors import Conflict
 from dagentd.jobs import migration
+from dagentd.jobs.compaction import Compactor, How
 from dagentd.settings import Settings
 from dagentd.store import projections
 from dagentd.store.index import Index
+from dagentd.store.ledger import Ledger
 from dagentd.store.session import Session
 from dagentd.store.store import Store
 from tests.store.place import FEATURE, NESTED, TASK, Place
@@ -258,6 +262,28 @@ def _clear(store: Store, job: Job, ack: Say) -> None:
     ack("cleared")
 
 
+def _compact(store: Store, job: Job, ack: Say) -> None:
+    ledger = Ledger(Path(job.root, "ledger.jsonl"))
+    if Compactor(ledger).compact(_pm(store), Settings(), How(seconds=0))["messagesCompacted"]:
+        ack("compacted")
+
+
+def _undo(store: Store, job: Job, ack: Say) -> None:
+    with contextlib.suppress(Conflict):  # it was undone before the crash
+        Compactor(Ledger(Path(job.root, "ledger.jsonl"))).undo(_pm(store))
+        ack("undone")
+
+
+def _compact_again(store: Store, job: Job, ack: Say) -> None:
+    """As `compact --again` does once a model has answered: two are undone and one is made, in one append."""
+    session = _pm(store)
+    with contextlib.suppress(Conflict):
+        start = session.before("local")
+        ids = [one.id for one in start.messages]
+        session.compact(start, ids, {"summary": {"decisions": ["better"]}, "backend": "anthropic"})
+        ack("again")
+
+
 def _archive(store: Store, job: Job, ack: Say) -> None:
     _pm(store).archive()
     ack("archived")
@@ -341,6 +367,9 @@ OPERATIONS: dict[str, Callable[[Store, Job, Say], None]] = {
     "open": _open,
     "add": _add,
     "clear": _clear,
+    "compact": _compact,
+    "undo": _undo,
+    "compact again": _compact_again,
     "archive": _archive,
     "checkpoint": _checkpoint,
     "take in": _take_in,

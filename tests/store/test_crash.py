@@ -156,6 +156,17 @@ def _seeded(place: Place, forks: Children) -> None:
     assert forks.run(Job("seed", str(place.root))).status == 0
 
 
+def _compacted(place: Place, forks: Children) -> None:
+    _seeded(place, forks)
+    assert forks.run(Job("compact", str(place.root))).status == 0
+
+
+def _compacted_twice(place: Place, forks: Children) -> None:
+    _compacted(place, forks)
+    for op in ("add", "compact"):
+        assert forks.run(Job(op, str(place.root))).status == 0
+
+
 def _archived_chat(place: Place, forks: Children) -> None:
     _seeded(place, forks)
     assert forks.run(Job("archive", str(place.root))).status == 0
@@ -223,6 +234,20 @@ def _held(place: Place, acked: list[str], again: bool) -> None:
     assert "updated" not in acked or (told.checkpoint and told.checkpoint["summary"]["completed"] == ["done"])
 
 
+def _all_or_none(place: Place, acked: list[str], again: bool) -> None:
+    """Every message is in history once; all that a compaction took are in chat, or behind its checkpoint."""
+    told = reader.read_journal(place.pm.journal)
+    every = {*SEEDED, *(("one", "two", "three") if "one" in told.arrived else ())}
+    reader.once(told, every)
+    backend = (told.checkpoint or {}).get("backend")
+    assert set(told.chat) == (set() if backend else every)
+    assert "compacted" not in acked or backend == "local"
+    assert "undone" not in acked or not backend
+    assert "again" not in acked or (backend == "anthropic" and told.checkpoint)
+    if again and place.pm.checkpoint.exists():
+        assert reader.whole(place.pm.checkpoint).get("backend") == backend
+
+
 def _adopted(place: Place, acked: list[str], again: bool) -> None:
     if not place.pm.journal.exists():
         assert not acked
@@ -253,6 +278,9 @@ STEPS: list[tuple[str, Prepare, Check]] = [
     ("add", _seeded, _held),
     ("add", _archived_chat, _held),
     ("clear", _seeded, _held),
+    ("compact", _seeded, _all_or_none),
+    ("undo", _compacted, _all_or_none),
+    ("compact again", _compacted_twice, _all_or_none),
     ("archive", _seeded, _held),
     ("checkpoint", _seeded, _held),
     ("take in", _changed_by_the_app, _held),

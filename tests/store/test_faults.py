@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import shutil
 import sqlite3
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +21,7 @@ from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, No
 from dagentd.store import projections
 from dagentd.store.index import Index
 from dagentd.store.own_documents import edit_document
+from dagentd.store.projector import Projector
 from dagentd.store.session import Session
 from dagentd.store.store import Store
 from dagentd.store.sweeping import Sweep
@@ -442,6 +446,48 @@ def test_a_start_that_fails_lets_go_of_the_lock(place: Place, monkeypatch: pytes
         pass
 
 
+# --- afterwards -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "step", "name"), [("journal", "fdatasync", JOURNAL), ("documents", "create", "")])
+def test_what_is_well_again_is_seen_to_be_so_without_anybody_looking(
+    place: Place, faults: Faults, kind: str, step: str, name: str
+) -> None:
+    with place.store() as store:
+        store.get_or_create("feature", "pm", FEATURE).leave()
+        with store.using(PM) as session:
+            session.add(said("a"))
+            faults.fail(errno.ENOSPC, step, name)
+            with contextlib.suppress(LimitReached):
+                session.add(said("b"))
+        while [problem.id for problem in store.all_problems()] != [kind]:  # the test's time limit ends this
+            time.sleep(0.01)
+        faults.mend()
+        while store.all_problems():
+            time.sleep(0.01)
+    assert reader.agree(place.pm).chat[0] == "a"
+
+
+class Failing:
+    """Has something to do that cannot be done, for an hour."""
+
+    def __init__(self) -> None:
+        self.tried, self.failing = threading.Event(), True
+
+    def tend(self, now: float) -> float | None:
+        self.tried.set()
+        return now + 3600
+
+
+def test_nobody_who_stops_waits_for_what_cannot_be_done() -> None:
+    bugs: list[BaseException] = []
+    projector, failing = Projector(bugs.append), Failing()
+    projector.soon(failing)
+    failing.tried.wait()
+    projector.stop()  # the test's time limit ends this
+    assert not bugs
+
+
 # --- the index ------------------------------------------------------------------------------------------------
 
 
@@ -508,6 +554,33 @@ def test_history_is_whole_when_the_index_is_behind(place: Place, tmp_path: Path)
     assert [raw["id"] for raw in session.history(before="d", limit=2)[0]] == ["b", "c"]
     assert session.history(before="d", limit=2)[1] and not session.history(before="c", limit=2)[1]
     store.close()
+    index.close()
+
+
+def test_a_session_that_is_gone_leaves_the_index_to_the_one_in_its_place(place: Place, tmp_path: Path) -> None:
+    """Its worktree was removed and made again while it was in use. Saved when it closed, its messages were taken for
+    those of the new journal, and the index of all sessions was thrown away for the contradiction."""
+    index = Index(tmp_path / "index.sqlite")
+    store = Store(place.project, index, settle=0.002)
+    store.get_or_create("feature", "pm", FEATURE).leave()
+    with store.using(PM) as old:
+        old.add(said("a", "b"))
+        shutil.rmtree(place.flat)
+        (place.flat / "sessions").mkdir(parents=True)
+        with pytest.raises(NotFound, match="no longer on disk"):
+            old.add(said("lost"))
+        place.pm.session.write_text(json.dumps({"id": PM, "type": "feature", "agentType": "pm"}))
+        with store.using(PM) as new:
+            new.add(said("x", "y"))
+            new.clear()
+            with pytest.raises(NotFound, match="another session is in its place"):
+                ids(old)
+        old.close()  # nobody uses it any more
+    with store.using(PM) as new:
+        new.add(said("z"))
+        assert ids(new) == ["x", "y", "z"]
+    store.close()
+    assert index.beginnings == 0
     index.close()
 
 

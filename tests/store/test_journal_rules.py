@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,7 @@ import pytest
 from dagentd.adapters import disk
 from dagentd.errors import Conflict, NotFound
 from dagentd.model.project import DOCUMENTS
+from dagentd.model.records import Record
 from dagentd.store.index import Index
 from dagentd.store.journal import Altered, Journal
 from dagentd.store.store import Store
@@ -396,6 +401,57 @@ def test_documents_deleted_one_by_one_come_back(served: Served) -> None:
         served.flush()
         served.add(f"after-{name}")
     assert served.shown() == ["a", "after-session", "after-chat", "after-checkpoint"]
+
+
+def empty(folder: Path) -> None:
+    """What git does to a folder before it removes it."""
+    for path in list(folder.iterdir()):
+        path.unlink(missing_ok=True)
+
+
+def test_a_reconcile_amid_a_removal_brings_no_document_back(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    served.add("a")
+    served.app.paths["chat"].unlink()
+    monkeypatch.setattr(time, "sleep", lambda _: empty(served.folder.path))
+    served.session.reconcile()
+    served.folder.path.rmdir()
+
+
+@pytest.mark.parametrize("made", [".new.", ".chat_new"])
+def test_no_first_document_is_made_amid_a_removal(served: Served, monkeypatch: pytest.MonkeyPatch, made: str) -> None:
+    """Git has read the folder, and removes what it found in it just before the journal or the chat gets its name."""
+    empty(served.folder.path)
+    (served.folder.path / "session_new.json").write_text('{"id": "new", "type": "feature", "agentType": "pm"}')
+
+    def step(what: str, path: str | Path) -> None:
+        if what == "fsync" and Path(path).name.startswith(made):
+            empty(served.folder.path)
+
+    monkeypatch.setattr(disk, "step", step)
+    with contextlib.suppress(NotFound), served.store.using("new") as session:
+        session.reconcile()
+    served.folder.path.rmdir()
+
+
+def test_a_session_that_is_found_gone_while_it_closes_is_closed(served: Served) -> None:
+    """Whoever makes its worktree anew closes it, and is not to hear that it is gone."""
+    chronicle, began, go = served.session._chronicle, threading.Event(), threading.Event()
+
+    def find_gone(_: dict[str, bytes]) -> tuple[list[Record], None]:
+        began.set()
+        go.wait()
+        chronicle.gone = NotFound("is gone", hint="Ask for it again.")
+        return [], None
+
+    with ThreadPoolExecutor() as threads:
+        found = threads.submit(chronicle.submit, find_gone, True)
+        began.wait()
+        closed = threads.submit(served.session.close)
+        while not chronicle._queue._waiting:
+            time.sleep(0.001)
+        go.set()
+        assert found.result() is None and closed.result() is None
+    assert served.session.closed
 
 
 @pytest.mark.parametrize("opened", [True, False])

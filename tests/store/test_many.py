@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import time
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from dagentd.adapters.git import project_at
 from dagentd.jobs.reconcile import reconcile
@@ -34,6 +39,38 @@ def test_reconciling_lets_each_session_go(project: SampleProject) -> None:
         assert {line.done for line in reconcile(store, feature)} == {"journal made"}
         assert [line.messages for line in reconcile(store, feature)] == [1] * 120
         while _open_files() > before + 60:  # the test's time limit ends this if they stay open
+            time.sleep(0.01)
+    finally:
+        store.close()
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """What is in no circle of references is freed without it."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_what_is_let_go_is_freed_at_once(project: SampleProject) -> None:
+    """The collector comes the more seldom the more there is, and a session holds its whole chat: those of 60 worktrees
+    in turn took 8 KB a message."""
+    _add_sessions(project.dagent / "sessions", 1)
+    store = Store(project_at(project.root), Index(None), settle=0.01)
+    try:
+        with store.using("s0") as session:
+            session.add([{"role": "user", "content": "again"}])
+            session.clear()
+            held = weakref.ref(session)
+        session.retire()
+        del session
+        while store.document(store.find("s0")) is not None:
+            time.sleep(0.01)
+        (feature,) = store.features()
+        reconcile(store, feature)  # the closed one is forgotten when another is opened in its place
+        while held() is not None:  # the test's time limit ends this if something goes on holding it
             time.sleep(0.01)
     finally:
         store.close()

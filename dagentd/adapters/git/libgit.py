@@ -25,6 +25,7 @@ def opened(worktree: Path) -> Iterator[LibgitReader]:
         yield LibgitReader(repository, worktree)
     finally:
         repository.free()
+        vars(repository).clear()  # its parts hold it, and the collector may leave such a circle for long
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.errors import Conflict
-from dagentd.jobs.migration.reading import Found, found_document
+from dagentd.jobs.migration.reading import Found
 from dagentd.model import times
 from dagentd.store import legacy, unlinking
 from dagentd.store.importing import Imported
@@ -17,12 +17,12 @@ from dagentd.store.withdrawing import barred, migrations
 
 def apply(store: Store, found: Found, keep: int, settle: float) -> int:
     """How many messages were new. `Changed` if another program wrote to a file meanwhile: look again."""
-    feature = found.unit[0].feature
+    feature, documents = found.unit[0].feature, found.documents()
     for file, content, now in zip(found.unit, found.contents, found.current, strict=True):
         if content.data == now:
             legacy.back_up(file.path, content.data, keep)
-        if file.document is not None:
-            legacy.rewrite(file.path, now, found_document(found)(file))
+        if (shaped := documents[file.document]) is not None and not file.begun:
+            legacy.rewrite(file.path, now, shaped)
     imported = store.importer.bring_in(feature, found.converted, found.unit[0])
     try:
         if imported.made:
@@ -59,7 +59,7 @@ def _verify(store: Store, found: Found, imported: Imported, settle: float) -> No
     if not all(times.parse(raw["timestamp"]) for raw in found.converted.messages):
         raise _wrong(found, "a time was not converted")
     for file, content in zip(found.unit, found.contents, strict=True):
-        if legacy.backup_with(file.path, content.sha256) is None:
+        if not legacy.is_backed_up(file.path, content.data):
             raise _wrong(found, "there is no backup")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dagentd.errors import DagentdError
+from dagentd.formats.legacy import shape_at
 from dagentd.jobs.migration.reading import Found, Known, NewerFormat, Unit
 from dagentd.jobs.migration.report import Action, File
 
@@ -50,5 +51,5 @@ def done(unit: Unit, known: Known) -> list[File]:
 
 
 def _done(path: str, entry: dict[str, object]) -> File:
-    count = entry.get("messages")
-    return File(path, None, str(entry["sessionId"]), count if isinstance(count, int) else 0, "none")
+    count, shape = entry.get("messages"), shape_at(str(entry["path"]))
+    return File(path, shape, str(entry["sessionId"]), count if isinstance(count, int) else 0, "none")

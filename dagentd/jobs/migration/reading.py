@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from dagentd.adapters import files
 from dagentd.errors import CorruptFile, DagentdError
 from dagentd.formats import legacy as formats
 from dagentd.formats.shape import Converted, Newer
@@ -27,6 +28,18 @@ class Found:
     contents: list[Content]  # of each file, as it was before any migration
     current: list[bytes]  # of each file as it is: a migration that a crash ended may have begun to rewrite it
     converted: Converted
+
+    def documents(self) -> dict[str | None, dict[str, Any] | None]:
+        """What the files of lone documents hold in today's shape; the memory has none but its own."""
+        new = self.converted
+        return {
+            None: None,
+            "chat": {"messages": new.messages, **new.chat},
+            "checkpoint": new.checkpoint,
+            "context": new.context,
+            "agent-description": new.agent_description,
+            "memory": None,
+        }
 
 
 @dataclass(frozen=True)
@@ -79,8 +92,11 @@ def is_done(unit: Unit, known: Known) -> bool:
 def read(unit: Unit, settle: float) -> Found | None:
     """None for what is none of ours. CorruptFile for what cannot be understood, Newer for what only a newer version
     can."""
+    if unit[0].begun:
+        return _begun(unit)
     contents = [legacy.read(file.path, settle) for file in unit]
-    shapes = {formats.recognise(content.raw, file.source) for file, content in zip(unit, contents, strict=True)}
+    pairs = [(file, content) for file, content in zip(unit, contents, strict=True) if file.document != "memory"]
+    shapes = {formats.recognise(content.raw, file.source) for file, content in pairs}
     if None in shapes:
         return None
     current = [content.data for content in contents]
@@ -89,25 +105,24 @@ def read(unit: Unit, settle: float) -> Found | None:
         return Found(unit, [Content(contents[0].data)], current, new)
     originals = [_original(file, content) for file, content in zip(unit, contents, strict=True)]
     before = Found(unit, originals, current, _together(unit, originals))
-    if all(now in (first.data, jsontext.pretty(wanted)) for now, first, wanted in _versions(before)):
+    if all(now in versions for now, versions in zip(current, _versions(before), strict=True)):
         return before
     return Found(unit, contents, current, _together(unit, contents))
 
 
-def _versions(found: Found) -> Iterator[tuple[bytes, Content, dict[str, Any]]]:
-    yield from zip(found.current, found.contents, map(found_document(found), found.unit), strict=True)
+def _begun(unit: Unit) -> Found:
+    """What is in the session already; the files are its documents by now, and are left to it."""
+    originals = [legacy.read(file.path.with_name(f"{file.path.name}.backup"), 0) for file in unit]
+    current = [files.read(file.path, files.CHAT_LIMIT) for file in unit]
+    return Found(unit, originals, current, _together(unit, originals))
 
 
-def found_document(found: Found) -> Any:
-    """What the file of a lone document holds in today's shape."""
-    new = found.converted
-    documents = {
-        "chat": {"messages": new.messages, **new.chat},
-        "checkpoint": new.checkpoint,
-        "context": new.context,
-        "agent-description": new.agent_description,
-    }
-    return lambda file: documents[file.document]
+def _versions(found: Found) -> Iterator[list[bytes]]:
+    """What each file may hold while it is being migrated: what it did, or that in today's shape."""
+    documents = found.documents()
+    for file, first in zip(found.unit, found.contents, strict=True):
+        shaped = documents[file.document]
+        yield [first.data, *([jsontext.pretty(shaped)] if shaped is not None else [])]
 
 
 def _original(file: LegacyFile, content: Content) -> Content:

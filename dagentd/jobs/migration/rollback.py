@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.errors import DagentdError
+from dagentd.formats.legacy import shape_at
 from dagentd.jobs.migration.report import File
 from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.store import layout
@@ -60,4 +61,4 @@ def _taken_back(store: Store, folder: SessionFolder, entries: list[Entry]) -> li
 def _line(folder: SessionFolder, entry: Entry, **more: Any) -> File:
     count = entry.get("messages")
     path = str(folder.feature.path / entry["path"])
-    return File(path, None, folder.id, count if isinstance(count, int) else 0, **more)
+    return File(path, shape_at(str(entry["path"])), folder.id, count if isinstance(count, int) else 0, **more)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from dagentd.adapters import clock, disk, files, lockfile, marks
+from dagentd.adapters import aside, clock, disk, files, lockfile, marks
 from dagentd.adapters.marks import Mark
 from dagentd.errors import Conflict, CorruptFile, DagentdError, NotFound
 from dagentd.model import jsontext, times
@@ -220,7 +220,7 @@ class GlobalIndex:
     def _set_aside(self, error: DagentdError) -> None:
         _log.warning("%s; it is set aside and made anew", error)
         with disk.explained(self._file), contextlib.suppress(FileNotFoundError):
-            files.set_aside(self._file, "corrupt")
+            aside.set_aside(self._file, "corrupt")
             held = sorted(self._file.parent.glob(f"{self._file.name}.corrupt.*"), key=lambda path: path.stat().st_mtime)
             for old in held[:-_KEPT]:
                 disk.remove(old)

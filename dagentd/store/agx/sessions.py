@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from dagentd.adapters import clock, disk, files, lockfile
+from dagentd.adapters import aside, clock, disk, files, lockfile
 from dagentd.errors import Conflict, CorruptFile, DagentdError, InvalidInput, NotFound
 from dagentd.model import ids
 from dagentd.model.agx import Raw, naming, session, shapes, versions
@@ -173,7 +173,7 @@ class Writing:
             except DagentdError:
                 continue
             with disk.explained(path), contextlib.suppress(FileNotFoundError):
-                files.save_beside(path, "corrupt", files.read(path))
+                aside.save_beside(path, "corrupt", files.read(path))
             documents.put(path, raw)
             return True
         return False

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -478,6 +479,19 @@ def test_the_folder_of_a_session_is_not_made(project: SampleProject, contexts: C
     assert contexts.rebuild(FEATURE).written == ()
     assert not contexts.store.renew_context(folder, lambda _: {"a": 1}, None)
     assert not folder.path.exists()
+
+
+def test_no_context_is_made_in_a_folder_that_is_being_removed(contexts: Contexts) -> None:
+    contexts.session(FEATURE)
+    folder = contexts.store.find(PM)
+
+    def made_late(_: dict[str, Any]) -> dict[str, Any]:
+        for path in list(folder.path.iterdir()):
+            path.unlink()
+        return {"a": 1}
+
+    assert not contexts.store.renew_context(folder, made_late, None)
+    folder.path.rmdir()
 
 
 def test_everything_due_is_done_at_once(project: SampleProject) -> None:

@@ -1,0 +1,72 @@
+"""What could not be used is kept beside its document as `NAME.kind.N`: each content once, and not without end."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from dagentd.adapters import disk, files
+from dagentd.errors import DagentdError
+
+_NEWEST = 9  # of one document and kind, beside the first: a program that goes on writing rubbish fills no disk
+
+_log = logging.getLogger(__name__)
+
+
+def set_aside(path: Path, kind: str) -> Path:
+    """Move a file away. Where the same is kept already, that one goes: another program may have this one open."""
+    while True:
+        target = files.next_numbered(path, kind)
+        try:
+            disk.rename_new(path, target)
+        except FileExistsError:
+            continue
+        return _the_first_stays(path, kind, target)
+
+
+def save_beside(path: Path, kind: str, data: bytes) -> Path:
+    """Keep `data` durably, or say where the same bytes are kept already."""
+    while True:
+        for held in files.numbered(path, kind):
+            if _holds(held, data):
+                return held
+        target = files.next_numbered(path, kind)
+        try:
+            files.publish(target, [data], expect=None, sync=True)
+        except files.Changed:
+            continue
+        _leave_some(path, kind)
+        return target
+
+
+def _the_first_stays(path: Path, kind: str, target: Path) -> Path:
+    first, *others = files.numbered(path, kind)
+    for held in [each for each in others if each != target and _are_equal(each, target)]:
+        disk.remove(held)
+    if first != target and _are_equal(first, target):
+        disk.exchange(target, first)
+        disk.remove(target)
+        return first
+    _leave_some(path, kind)
+    return target
+
+
+def _are_equal(one: Path, other: Path) -> bool:
+    try:
+        return _holds(one, files.read(other, files.CHAT_LIMIT))
+    except (FileNotFoundError, DagentdError):
+        return False
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """What cannot be read, as a link that somebody put there, holds nothing of ours."""
+    try:
+        return files.holds(path, data)
+    except DagentdError:
+        return False
+
+
+def _leave_some(path: Path, kind: str) -> None:
+    for old in files.numbered(path, kind)[1:-_NEWEST]:
+        disk.remove(old)
+        _log.warning("%s: removed, as the first and %d newer ones are kept", old, _NEWEST)

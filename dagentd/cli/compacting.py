@@ -1,0 +1,134 @@
+"""`dagentd compact`, `dagentd undo` and `dagentd pin`: a session's messages become a checkpoint, and come back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dagentd.cli import output
+from dagentd.cli.compaction import Compaction, compaction_of
+from dagentd.cli.project import json_option, project_option, worktree_option
+
+_LISTS = {
+    "decisions": "Decisions", "completed": "Completed", "inProgress": "In progress", "pending": "Pending",
+    "blockers": "Blockers",
+}  # fmt: skip
+
+
+@click.command()
+@click.argument("session")
+@click.option("--preview", is_flag=True, help="Show what would change, and ask before it is done.")
+@click.option("--again", is_flag=True, help="Once more from history, by a model, what was compacted without one.")
+@project_option
+@worktree_option
+@json_option
+def compact(session: str, preview: bool, again: bool, where: Path, worktree: str | None, as_json: bool) -> None:
+    """Let a session's messages become items of its checkpoint.
+
+    The messages stay in history, and `dagentd undo` brings them back into chat.
+    """
+    if preview and again:
+        raise click.UsageError("--preview is of a first compaction, not of --again.")
+    with compaction_of(session, worktree, where) as work:
+        if preview:
+            _preview(session, work, as_json)
+        else:
+            _tell(session, work.compact(again=again), as_json)
+
+
+@click.command()
+@click.argument("session")
+@project_option
+@worktree_option
+@json_option
+def undo(session: str, where: Path, worktree: str | None, as_json: bool) -> None:
+    """Take the last compaction of a session back.
+
+    May be repeated: each time the one before it is taken back.
+    """
+    with compaction_of(session, worktree, where) as work:
+        done = work.undo()
+    if as_json:
+        output.print_json(done)
+    else:
+        output.line(f"{done['messagesRestored']} messages are back in the chat of {session}.")
+
+
+@click.command()
+@click.argument("session")
+@click.argument("what", metavar="ID")
+@click.option("--message", is_flag=True, help="ID is of a message, which then stays in chat.")
+@click.option("--off", is_flag=True, help="Let it go again.")
+@project_option
+@worktree_option
+def pin(session: str, what: str, message: bool, off: bool, where: Path, worktree: str | None) -> None:
+    """Keep an item of the checkpoint, or a message in chat, whatever is compacted.
+
+    `dagentd show SESSION` shows the ids of the items.
+    """
+    with compaction_of(session, worktree, where) as work:
+        work.pin(item=None if message else what, message=what if message else None, pinned=not off)
+    output.line(f"{what} {'may go' if off else 'stays'}.")
+
+
+# --- telling --------------------------------------------------------------------------------------------------
+
+
+def _preview(session: str, work: Compaction, as_json: bool) -> None:
+    found = work.preview()
+    if as_json:
+        output.print_json(found)
+        return
+    _print_diff(session, found)
+    if found["proposalId"] and output.on_terminal() and sys.stdin.isatty() and click.confirm("\nDo it?"):
+        _tell(session, work.compact(found["proposalId"]), as_json)
+
+
+def _tell(session: str, done: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        output.print_json(done)
+        return
+    if not done["messagesCompacted"]:
+        output.line(f"Nothing in the chat of {session} can be compacted.")
+        return
+    output.line(f"{done['messagesCompacted']} messages left the chat of {session}, {_freed(done)}.")
+    _note(done)
+    output.line(f"`dagentd undo {session}` brings them back.")
+
+
+def _freed(done: dict[str, Any]) -> str:
+    return f"{output.tokens(done['tokensReclaimed'])} less, compacted by {done['method']}"
+
+
+def _note(told: dict[str, Any]) -> None:
+    if told.get("note"):
+        output.line(f"! {told['note']}; it was done without a model.")
+
+
+def _print_diff(session: str, found: dict[str, Any]) -> None:
+    if not found["proposalId"]:
+        output.line(f"Nothing in the chat of {session} can be compacted.")
+        return
+    sizes = f"{output.tokens(found['tokensBefore'])} become {output.tokens(found['tokensAfter'])}"
+    output.line(f"{len(found['messages'])} messages would leave the chat of {session}: {sizes}, by {found['method']}.")
+    _note(found)
+    for name, title in _LISTS.items():
+        lines = _lines(found, name)
+        if lines:
+            output.line(f"\n{title}")
+        for each in lines:
+            output.line(f"  {each}")
+    if found["itemsLeft"]:
+        output.line(f"\n{found['itemsLeft']} older items would leave the checkpoint; they stay in history.")
+
+
+def _lines(found: dict[str, Any], name: str) -> list[str]:
+    """What comes to one list: `+` is new, `>` comes from another list, `~` replaces something, `-` is over."""
+    added = [f"+ {each['text']}" for each in found["added"] if each["list"] == name]
+    moved = [f"> {e['text']} (from {_LISTS[e['before']['list']].lower()})" for e in found["moved"] if e["list"] == name]
+    other = [f"~ {e['text']} (was: {e['before']['text']})" for e in found["superseded"] if e["list"] == name]
+    over = [f"- {each['text']} (no longer open)" for each in found["resolved"] if each["list"] == name]
+    return [*added, *moved, *other, *over]

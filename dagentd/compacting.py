@@ -1,0 +1,176 @@
+"""Compaction beside all other work: of sessions that are too full, and for whoever asks and waits."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dagentd.adapters import clock
+from dagentd.errors import CompactionFailed, Conflict, DagentdError, NotFound
+from dagentd.model.problem import Problem
+from dagentd.model.project import Project, SessionFolder
+from dagentd.settings import Settings
+from dagentd.store.ledger import Ledger
+from dagentd.store.session import Session
+from dagentd.store.store import Store
+from dagentd.weighing import Weighing
+from dagentd.worker import Worker
+
+if TYPE_CHECKING:
+    from dagentd.jobs.compaction import Compactor, How, Proposal
+
+_AT_ONCE = 2  # compactions: each may wait for a model for minutes
+_HELD = 32  # proposals that can still be applied
+_LONGEST = 600.0  # seconds that somebody waits for a compaction: its own time limit is shorter
+_SOON = 10.0  # seconds for a model when a request waits
+_AGAIN = 0.05  # share of the limit that must come before what failed is tried again
+
+_log = logging.getLogger(__name__)
+
+
+class Compacting:
+    """The jobs load with the first of them, as in `Upkeep`."""
+
+    def __init__(
+        self, weighing: Weighing, settings_of: Callable[[Project], Settings], ledger: Ledger,
+        on_bug: Callable[[BaseException], object],
+    ) -> None:  # fmt: skip
+        self._weighing, self._settings_of, self.ledger = weighing, settings_of, ledger
+        weighing.due = self._submit
+        self._calls = Worker(_AT_ONCE, clock.stamp, on_bug)
+        self._lock = threading.Lock()
+        self._problems: dict[Path, Problem] = {}
+        self._proposals: OrderedDict[str, tuple[Path, Proposal]] = OrderedDict()
+
+    @cached_property
+    def _compactor(self) -> Compactor:
+        from dagentd.jobs.compaction import Compactor
+
+        return Compactor(self.ledger, self._weighing.scales)
+
+    def problems(self) -> list[Problem]:
+        return list(self._problems.values())
+
+    def status(self) -> dict[str, list[dict[str, Any]]]:
+        """What waits and what runs, as `Worker.status` has it."""
+        return self._calls.status()
+
+    def close(self, timeout: float) -> bool:
+        """What a model is asked just now is given up; the next start asks again."""
+        from dagentd.adapters.claude import running
+
+        running.end_all()
+        return self._calls.drain(timeout)
+
+    # --- by itself ----------------------------------------------------------------------------------------
+
+    def _submit(self, store: Store, folder: SessionFolder) -> None:
+        self._calls.submit(str(folder.journal), "compact", partial(self._compact, store, folder))
+
+    def _compact(self, store: Store, folder: SessionFolder) -> None:
+        """What fails is tried again when enough has been added; what changed meanwhile is weighed again."""
+        from dagentd.jobs.compaction import How
+
+        with contextlib.suppress(NotFound), store.use(folder) as session:
+            if not self._weighing.fullness(store, session).due:
+                return
+            try:
+                self._done(store, session, How())
+            except Conflict:
+                self._weighing.weigh(store, folder)
+            except DagentdError as error:
+                self._weighing.not_before(session, int(_AGAIN * self._settings_of(store.project).budget.limit))
+                self._note(folder, error.message, error.hint)
+
+    def _done(self, store: Store, session: Session, how: How) -> dict[str, Any]:
+        done = self._compactor.compact(session, self._settings_of(store.project), how)
+        _log.info("%s: %s: %d messages compacted by %s, %d tokens freed", store.project.root, session.id,
+                  done["messagesCompacted"], done["method"], done["tokensReclaimed"])  # fmt: skip
+        self._note(session.folder, done.get("note", ""), f"dagentd compact {session.id} --again")
+        return done
+
+    def _note(self, folder: SessionFolder, told: str, hint: str) -> None:
+        known = self._problems.get(folder.journal)
+        if not told:
+            self._problems.pop(folder.journal, None)
+        elif known is None or known.message != told:
+            _log.warning("%s: %s", folder.journal, told)
+            self._problems[folder.journal] = Problem("compaction", told, str(folder.journal), hint, clock.stamp())
+
+    # --- for somebody who waits ---------------------------------------------------------------------------
+
+    def compact(
+        self, store: Store, folder: SessionFolder, proposal_id: str | None = None, again: bool = False
+    ) -> dict[str, Any]:
+        """Now, because a user asked for it: what was proposed under this id, or what comes of it now."""
+        from dagentd.jobs.compaction import How
+
+        def job() -> dict[str, Any]:
+            with store.use(folder) as session:
+                if proposal_id is not None:
+                    return self._compactor.apply(session, self._proposed(folder, proposal_id))
+                try:
+                    return self._done(store, session, How(forced=True, again=again))
+                except Conflict:  # something was added just then
+                    return self._done(store, session, How(forced=True, again=again))
+
+        return dict(self._asked(folder, f"compact {proposal_id} {again}", job))
+
+    def preview(self, store: Store, folder: SessionFolder) -> Proposal | None:
+        """What would be done; it can be applied as it is until the session changes."""
+        from dagentd.jobs.compaction import How
+
+        def job() -> Proposal | None:
+            with store.use(folder) as session:
+                return self._compactor.propose(session, self._settings_of(store.project), How(forced=True))
+
+        found: Proposal | None = self._asked(folder, f"preview {uuid.uuid4()}", job)
+        if found is not None:
+            with self._lock:
+                self._proposals[found.id] = folder.journal, found
+                while len(self._proposals) > _HELD:
+                    self._proposals.popitem(last=False)
+        return found
+
+    def undo(self, session: Session) -> dict[str, Any]:
+        return self._compactor.undo(session)
+
+    def metrics(self, store: Store, session: Session) -> dict[str, Any]:
+        return self._compactor.metrics(session, self._settings_of(store.project))
+
+    def make_room(self, store: Store, session: Session) -> None:
+        """For a request that is to be built: by a model if that is quick, else without one."""
+        from dagentd.jobs.compaction import How
+
+        if store.read_only or not self._weighing.fullness(store, session).due:
+            return
+        quick = self._calls.ask(
+            str(session.folder.journal), "make room", lambda: self._done(store, session, How(seconds=_SOON))
+        )
+        try:
+            with contextlib.suppress(Conflict):
+                quick.result(_SOON)
+        except (TimeoutError, CompactionFailed):
+            with contextlib.suppress(Conflict, CompactionFailed):  # done meanwhile, or it is not to be had
+                self._done(store, session, How(seconds=0))
+
+    def _asked(self, folder: SessionFolder, name: str, job: Callable[[], Any]) -> Any:
+        try:
+            return self._calls.ask(str(folder.journal), name, job).result(_LONGEST)
+        except TimeoutError:
+            hint = "`dagentd status` shows what runs."
+            raise CompactionFailed("another compaction takes very long", path=folder.journal, hint=hint) from None
+
+    def _proposed(self, folder: SessionFolder, proposal_id: str) -> Proposal:
+        with self._lock:
+            path, found = self._proposals.get(proposal_id, (None, None))
+        if found is None or path != folder.journal:
+            raise NotFound(f"no proposal {proposal_id!a} for {folder.id}", hint="session.previewCompaction makes one.")
+        return found

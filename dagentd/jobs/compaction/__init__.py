@@ -1,0 +1,111 @@
+"""Compaction: a session that is over its budget gets a checkpoint for its messages; every step of it can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dagentd.errors import DagentdError
+from dagentd.jobs.compaction.proposing import How as How
+from dagentd.jobs.compaction.proposing import Proposal as Proposal
+from dagentd.jobs.compaction.proposing import Proposer
+from dagentd.jobs.compaction.weighing import Scales, may_matter
+from dagentd.model.documents import version_of
+from dagentd.model.project import SessionFolder
+from dagentd.settings import Settings
+from dagentd.store.ledger import Ledger
+from dagentd.store.session import Session
+from dagentd.store.store import Store
+
+
+class Compactor:
+    """Safe for several threads. No lock is held while a model is asked."""
+
+    def __init__(self, ledger: Ledger, scales: Scales | None = None) -> None:
+        self.ledger = ledger
+        self.scales = scales or Scales()
+
+    def propose(self, session: Session, settings: Settings, how: How) -> Proposal | None:
+        """What would be done; nothing is changed. None if there is nothing to compact."""
+        parts = self.scales.exactly(session, settings)
+        return Proposer(session, settings, self.ledger, parts).propose(how)
+
+    def compact(self, session: Session, settings: Settings, how: How) -> dict[str, Any]:
+        """Propose and apply, and tell whoever listens. CompactionFailed leaves all as it was; so does Conflict, if the
+        session changed meanwhile."""
+        parts, count = self.scales.exactly(session, settings), session.messages(0)[1]
+        session.announce("session:compaction-start", messages_count=count, estimated_tokens=parts.total)
+        try:
+            found = self.propose(session, settings, how)
+            return self.apply(session, found) if found is not None else _nothing(session)
+        except DagentdError as error:
+            session.announce("session:compaction-error", error=error.message, hint=error.hint)
+            self.ledger.compacted(_about(session) | {"outcome": "failed", "error": error.message})
+            raise
+
+    def apply(self, session: Session, proposal: Proposal) -> dict[str, Any]:
+        """Exactly what was proposed; Conflict if the session is not as it was then."""
+        version = session.compact(proposal.start, proposal.ids, proposal.checkpoint)
+        count, reclaimed = len(proposal.turns), proposal.reclaimed
+        note = {"note": proposal.note} if proposal.note else {}
+        sizes = {"messages": count, "before": proposal.parts.total, "after": proposal.total_after, "outcome": "done"}
+        self.ledger.compacted(_about(session) | {"method": proposal.backend, "model": proposal.model, **sizes, **note})
+        session.announce(
+            "session:compaction-complete", messages_compacted=count, tokens_reclaimed=reclaimed,
+            new_checkpoint_version=version, compacted_at=proposal.checkpoint["compactionInfo"]["compactedAt"],
+        )  # fmt: skip
+        done = {"messagesCompacted": count, "tokensReclaimed": reclaimed, "checkpointVersion": version}
+        return {"method": proposal.backend, **done, **note}
+
+    def undo(self, session: Session) -> dict[str, Any]:
+        """The last compaction not yet undone is taken back."""
+        done = session.undo_compaction()
+        self.ledger.compacted(_about(session) | {"messages": done["messagesRestored"], "outcome": "undone"})
+        return done
+
+    def compact_due(self, store: Store, settings: Settings) -> Iterator[tuple[SessionFolder, str]]:
+        """Those of a project that are over their budget, each with what came of it, in words."""
+        for folder in store.folders():
+            if not may_matter(folder, settings):
+                continue
+            with store.use(folder) as session:
+                if self.scales.fullness(session, settings).due:
+                    yield folder, self._told(session, settings)
+
+    def _told(self, session: Session, settings: Settings) -> str:
+        try:
+            done = self.compact(session, settings, How())
+        except DagentdError as error:
+            return f"not compacted: {error.message}"
+        return f"{done['messagesCompacted']} messages compacted by {done['method']}"
+
+    def metrics(self, session: Session, settings: Settings) -> dict[str, Any]:
+        """What compaction did for a session, and what the ledger has of it."""
+        checkpoint = session.checkpoint() or {}
+        stats, parts = session.document().get("stats", {}), self.scales.exactly(session, settings)
+        return {
+            "totalCompactions": stats.get("totalCompactions", 0),
+            "lastCompactionAt": stats.get("lastCompactionAt"),
+            "totalTokensSaved": _saved(checkpoint),
+            "checkpointVersion": version_of(checkpoint),
+            "checkpointTokens": parts.checkpoint,
+            "backend": checkpoint.get("backend"),
+            "model": checkpoint.get("model"),
+            "undoable": session.undoable,
+            "history": self.ledger.of_session(str(session.project.root), session.id),
+        }
+
+
+def _about(session: Session) -> dict[str, Any]:
+    return {"project": str(session.project.root), "session": session.id}
+
+
+def _nothing(session: Session) -> dict[str, Any]:
+    version = version_of(session.checkpoint())
+    return {"method": None, "messagesCompacted": 0, "tokensReclaimed": 0, "checkpointVersion": version}
+
+
+def _saved(checkpoint: dict[str, Any]) -> int:
+    tokens = checkpoint.get("tokens")
+    saved = tokens.get("totalSaved") if isinstance(tokens, dict) else 0
+    return saved if isinstance(saved, int) else 0

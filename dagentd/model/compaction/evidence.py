@@ -1,0 +1,143 @@
+"""What messages show beside words: tools that were used on files, checks that passed or failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dagentd.model import conversation
+from dagentd.model.rendering import json_text
+
+_PATHS = ("file_path", "filePath", "path", "file", "filename", "notebook_path", "paths", "files")
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)  # as apply_patch has them
+_ERROR = re.compile(
+    r"\s*(?:\W{0,3}(?:error|fatal|traceback|failed|failure|exception|panic|npm err!|command failed|build failed|tests? failed)"
+    r"|exit(?:ed with)?(?: code| status)?:? [1-9]|\w+(?:Error|Exception): )",
+    re.IGNORECASE,
+)
+_PASSED = ("passed", "pass", "success", "succeeded", "ok", "completed", "green", "true")
+_FAILED = ("failed", "fail", "error", "failure", "errored", "red", "false")
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """A call, a result, or both in one. `failed` is None while nobody knows."""
+
+    id: str
+    name: str
+    input: Any
+    result: str
+    failed: bool | None
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A build, a linter, a test run; `error` is what it said when it failed."""
+
+    name: str
+    passed: bool
+    error: str
+
+
+def blocks(content: Any) -> Iterator[ToolUse]:
+    """As the Messages API has them: a call and its result are blocks of different messages."""
+    for block in content if isinstance(content, list) else []:
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") == "tool_use":
+            given = block.get("input")
+            yield ToolUse(str(block.get("id", "")), str(block.get("name", "")), given, "", None, _paths(given))
+        elif block.get("type") == "tool_result":
+            words, told = conversation.text(block.get("content")), block.get("is_error")
+            failed = told if isinstance(told, bool) else begins_with_error(words)
+            yield ToolUse(str(block.get("tool_use_id", "")), "", None, words, failed, ())
+
+
+def told_uses(use: Any) -> Iterator[ToolUse]:
+    """As our own metadata has it: the call with its result, if that is known."""
+    if isinstance(use, list):
+        for each in use:
+            yield from told_uses(each)
+    elif isinstance(use, dict) and isinstance(use.get("name"), str):
+        result = use.get("result")
+        words = _words(result)
+        failed = None if result is None else _failed(use, result)
+        given = use.get("input")
+        yield ToolUse("", use["name"], given, "" if result is None else words, failed, _paths(given))
+
+
+def _failed(use: Mapping[str, Any], result: Any) -> bool:
+    """A result says that it failed by a flag, or, where there is none, by beginning with an error."""
+    for holder in (use, result):
+        if isinstance(holder, dict):
+            for key, bad in (("isError", True), ("is_error", True), ("success", False), ("ok", False)):
+                if isinstance(holder.get(key), bool):
+                    return bool(holder[key] is bad)
+            if isinstance(holder.get("exitCode", holder.get("exit_code")), int):
+                return bool(holder.get("exitCode", holder.get("exit_code")))
+            if holder.get("error"):
+                return True
+    return begins_with_error(_words(result))
+
+
+def begins_with_error(words: str) -> bool:
+    """For results that have no flag."""
+    return bool(_ERROR.match(words[:200]))
+
+
+def _words(result: Any) -> str:
+    """What a tool gave back; of an object the part that says what went wrong, else what was printed."""
+    if isinstance(result, dict):
+        told = (conversation.text(result.get(key)) for key in ("error", "stderr", "message", "output", "stdout", "content"))
+        return next((words for words in told if words.strip()), json_text(result))
+    return conversation.text(result) if isinstance(result, str | list) else json_text(result)
+
+
+def _paths(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str):
+        given = {"patch": given}
+    if not isinstance(given, dict):
+        return ()
+    found = [one for key in _PATHS for one in _texts(given.get(key))]
+    found += [one for edit in _listed(given.get("edits")) if isinstance(edit, dict) for one in _texts(edit.get("file_path"))]
+    found += [one.strip() for key in ("input", "patch") for text in _texts(given.get(key)) for one in _PATCHED.findall(text)]
+    return tuple(dict.fromkeys(one for one in found if len(one) < 500 and "\n" not in one))
+
+
+def _texts(value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    return [one for one in values if isinstance(one, str) and one.strip()]
+
+
+def checks(results: Any) -> Iterator[Check]:
+    """A list of objects with a name each, or an object by name; the state is a flag or a word."""
+    named = results.items() if isinstance(results, dict) else ((None, one) for one in _listed(results))
+    for name, value in named:
+        told: Mapping[str, Any] = value if isinstance(value, dict) else {"status": value}
+        label = name or next(filter(None, map(told.get, ("name", "check", "type", "id"))), "")
+        state = _state(told)
+        if isinstance(label, str) and label and state is not None:
+            yield Check(label, state, "" if state else _error(told))
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _state(told: Mapping[str, Any]) -> bool | None:
+    for key in ("passed", "success", "ok", "status", "result", "state"):
+        value = told.get(key)
+        if isinstance(value, bool):
+            return value
+        word = value.strip().lower() if isinstance(value, str) else ""
+        if word in _PASSED or word in _FAILED:
+            return word in _PASSED
+    return None
+
+
+def _error(told: Mapping[str, Any]) -> str:
+    found = (conversation.text(told.get(key)) for key in ("error", "message", "output", "details"))
+    return next((words.strip() for words in found if words.strip()), "")

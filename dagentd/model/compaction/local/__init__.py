@@ -1,0 +1,15 @@
+"""The backend without a model: from items and messages to operations, by rules alone. Equal input gives equal output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dagentd.model.compaction.items import Item
+from dagentd.model.compaction.local.reading import Reading
+from dagentd.model.compaction.operations import Operation
+from dagentd.model.compaction.turns import Turn
+
+
+def operations(items: Sequence[Item], turns: Sequence[Turn]) -> list[Operation]:
+    """What these messages come to. Earlier items stay unless a message shows that they are over."""
+    return Reading(items, turns).operations() if turns else []

@@ -1,0 +1,129 @@
+"""A message's own sentences: without code, quotations, pasted logs and tagged blocks, which are data and state nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LONGEST = 320  # characters of one statement; what is longer is cut at a word
+_WHOLE = 60_000  # a longer message is something pasted: people write before and after it
+_FENCE = re.compile(r"\s{0,8}(```+|~~~+)")
+_TAG = re.compile(r"\s*<([a-zA-Z][\w.:-]*)(?:\s[^<>]*)?>")
+_BULLET = re.compile(r"\s*(?:[-*+•–]|\(?\d{1,3}[.)]|\(?[a-z]\)|\[[ xX]\]|[☐☑✓✅➡→])\s+(?:\[[ xX]\]\s+)?")
+_HEADING = re.compile(r"\s*(?:#{1,6}\s|[^\w\s]{3,}\s*$)")
+# A line that a program wrote: a time or a level first, a stack frame, a diff, JSON, a prompt, a table.
+_LOGGED = re.compile(
+    r"""\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|WARN|WARNING|TRACE|ERROR|FATAL|NOTICE)\]?[ :]
+    |at\s+\S+\s*\(|File\s"|\#\d+\s+0x|[+-]{3}\s\S|@@\s|diff\s--git|index\s[0-9a-f]{7}|[{}\[\]]\s*,?\s*$|"[^"]+"\s*:
+    |\$\s\S|>>>\s|%\s\S|\|.*\||npm\sERR!|[A-Z]\s{3}|<<<<<<<|>>>>>>>|=======)""",
+    re.VERBOSE,
+)
+_CODE = re.compile(r".*(?:[;{}]|\)\s*:|=>|\*/)\s*$|\s*(?:import|from|const|let|var|def|class|return|#include)\s.*[;:('\"]")
+_END = re.compile(r"(?:(?<=[.!?…])[\"'”’)\]*_`]{0,3}\s+|(?<=[。！？])[」』”]?\s*)")
+_NO_END = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|z\.B|d\.h|bzw|p\.ej|Mr|Mrs|Dr|St|No|Nr|Fig|ca|v)|\b[A-Z]|^\W*\d+)\.$")
+_GREETING = re.compile(
+    r"^(?:(?:ok(?:ay)?|great|thanks?(?: you)?|perfect|cool|nice|good|hi|hey|hello|sure|got it|understood|right|yes|yeah|yep"
+    r"|alright|awesome|makes sense|sounds good|btw|by the way|noted)\b[\s,!.:;—–-]+)+",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """`lead` is the heading or the line with a colon that a bullet stands under."""
+
+    text: str
+    lead: str = ""
+
+
+def sentences(words: str) -> Iterator[Sentence]:
+    """What somebody wrote, in order and folded."""
+    for paragraph, lead in _paragraphs(ends_of(words)):
+        for sentence in _split(paragraph):
+            flat = " ".join(sentence.split())
+            if any(map(str.isalnum, flat)):
+                yield Sentence(flat, lead)
+
+
+def ends_of(words: str) -> str:
+    half = _WHOLE // 2
+    return words if len(words) <= _WHOLE else f"{words[:half]}\n\n{words[-half:]}"
+
+
+def ungreeted(sentence: str) -> str:
+    bare = _GREETING.sub("", sentence)
+    return sentence if len(bare) < 12 or bare == sentence else bare[:1].upper() + bare[1:]
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    flat = " ".join(text[: longest * 4].split())
+    if len(flat) <= longest:
+        return flat
+    begin = flat[:longest]
+    return f"{begin[: max(begin.rfind(' '), longest * 2 // 3)].rstrip(' ,;:(')}…"
+
+
+def _paragraphs(words: str) -> Iterator[tuple[str, str]]:
+    """Lines that belong together, with their lead: a wrapped line continues the one before it."""
+    held = lead = under = ""
+    for line in _spoken(words):
+        bullet = _BULLET.match(line)
+        if held and not bullet and line and _continues(held, line):
+            held = f"{held} {line.strip()}"
+            continue
+        if held:
+            yield held, under
+        if line and not bullet:
+            lead = line if line.endswith((":", "：")) or _HEADING.match(line) else ""
+        held, under = (line[bullet.end() :], lead) if bullet else ("" if _HEADING.match(line) else line, "")
+    if held:
+        yield held, under
+
+
+def _continues(held: str, line: str) -> bool:
+    return len(held) >= 50 and held[-1] not in ".!?:;。！？" and (line[0].islower() or line[:2].isspace())
+
+
+def _spoken(words: str) -> Iterator[str]:
+    """Line by line what is neither code nor quoted nor logged; what is taken out leaves a gap."""
+    fence = tag = ""
+    for line in words.splitlines():
+        if fence or tag:
+            fence, tag = _within(line, fence, tag)
+            yield ""
+        elif found := _FENCE.match(line):
+            fence = found[1][:3] if line.count(found[1]) == 1 else ""
+            yield ""
+        elif (opened := _TAG.match(line)) and opened[1] not in ("b", "i", "em", "strong", "p", "br"):
+            tag = "" if f"</{opened[1]}>" in line else opened[1]
+            yield ""
+        else:
+            yield "" if _is_data(line) else line.rstrip()
+
+
+def _within(line: str, fence: str, tag: str) -> tuple[str, str]:
+    if fence:
+        return ("" if line.strip().startswith(fence) else fence), tag
+    return fence, ("" if f"</{tag}" in line else tag)
+
+
+def _is_data(line: str) -> bool:
+    begin = line[:400]
+    if begin.lstrip().startswith(">") or _LOGGED.match(begin):
+        return True
+    indented = begin.startswith(("    ", "\t")) and not _BULLET.match(begin)
+    return bool(indented and _CODE.match(begin)) or (len(line) < 400 and bool(_CODE.match(begin)) and not _wordy(begin))
+
+
+def _wordy(line: str) -> bool:
+    return sum(word.isalpha() for word in line.split()) >= 5
+
+
+def _split(paragraph: str) -> Iterator[str]:
+    begin = 0
+    for end in _END.finditer(paragraph):
+        if end.start() > begin and not _NO_END.search(paragraph[max(begin, end.start() - 12) : end.start()]):
+            yield paragraph[begin : end.end()]
+            begin = end.end()
+    yield paragraph[begin:]

@@ -1,0 +1,115 @@
+"""Reads messages in their order: first what was done, then what was said, at last what is in progress."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from dagentd.model.compaction.items import Item
+from dagentd.model.compaction.local import phrases, progress, prose, wishes
+from dagentd.model.compaction.local.deeds import Deed, deeds
+from dagentd.model.compaction.local.draft import Draft, tokens
+from dagentd.model.compaction.local.failures import ERROR, Failures
+from dagentd.model.compaction.local.matters import Matters
+from dagentd.model.compaction.local.reported import errors
+from dagentd.model.compaction.local.statements import MEDIUM, STRONG, WEAK, Statement, statements
+from dagentd.model.compaction.local.wishes import Wishes
+from dagentd.model.compaction.local.work import Work
+from dagentd.model.compaction.operations import ListName, Operation
+from dagentd.model.compaction.turns import Turn
+
+# Tokens up to which a statement of that strength is still an item: a checkpoint has some 5 000, and when it is full
+# the oldest leave, so what may be talk must not take the room of what is not.
+_ROOM = {STRONG: 1 << 60, MEDIUM: 3_800, WEAK: 1_800}
+
+
+class Reading:
+    def __init__(self, items: Sequence[Item], turns: Sequence[Turn]) -> None:
+        self._draft = Draft(items)
+        self._turns = turns
+        self._used = tokens(items)
+        self._matters, self._wishes = Matters(self._draft), Wishes(self._draft)
+        self._failures, self._work = Failures(self._draft), Work(self._draft)
+        self._evidence = False  # whether something was achieved since the user spoke last
+        self._asked: list[str] = []  # ids of what the user's last message asked for
+        self._proposal = ("", "")
+
+    def operations(self) -> list[Operation]:
+        done: dict[int, list[Deed]] = defaultdict(list)
+        for at, deed in deeds(self._turns):
+            done[at].append(deed)
+        for at, turn in enumerate(self._turns):
+            self._read(at, turn, done[at])
+        last = self._turns[-1].id
+        self._work.finish()
+        progress.update(self._draft, self._wishes, self._turns)
+        self._wishes.cap(last)
+        self._failures.cap(last)
+        return self._draft.operations()
+
+    def _read(self, at: int, turn: Turn, done: list[Deed]) -> None:
+        for deed in done:
+            self._failures.take(deed)
+            self._evidence = self._work.take(deed) or self._evidence
+        if turn.role == "user" and not turn.internal:
+            self._from_user(at, turn)
+        elif turn.role in ("user", "assistant"):
+            self._from_assistant(at, turn)
+        elif not turn.tools and (line := errors(turn.words, first_only=True)):
+            self._failures.told(line[0], turn.id)
+
+    def _from_user(self, at: int, turn: Turn) -> None:
+        said = list(prose.sentences(turn.words))
+        if not said and not turn.words.strip():
+            return
+        self._affirmed(at, turn)
+        self._evidence, self._asked, self._proposal = False, [], ("", "")
+        for one in said:
+            self._wishes.withdrawn(one.text, turn.id)
+        for claim in wishes.claims(said):
+            self._wishes.done(claim, True, turn.id)
+        for found in statements(said, by_user=True):
+            self._stated(found, at, turn)
+        for line in errors(turn.words):
+            self._failures.told(line, turn.id)
+
+    def _stated(self, found: Statement, at: int, turn: Turn) -> None:
+        if found.kind == "request" and not (found.rejected and self._matters.reverses(found)):
+            if self._used < _ROOM[found.strength]:
+                self._asked.append(self._wishes.take(found, turn.id))
+            return
+        name: ListName = "decisions" if found.by_user or found.kind == "decision" else "completed"
+        wanted = self._used < _ROOM[found.strength]
+        before = len(self._draft)
+        self._matters.take(found, name, turn.id, at, wanted)
+        if len(self._draft) > before:
+            self._used += len(found.text) // 4 + 3
+
+    def _affirmed(self, at: int, turn: Turn) -> None:
+        """A short yes makes the assistant's proposal a decision."""
+        text, source = self._proposal
+        if text and len(turn.words) < 120 and phrases.AFFIRMED.match(turn.words.strip()):
+            agreed = prose.shortened(f"{text} (user: {prose.shortened(turn.words, 60)})", 400)
+            self._matters.take(Statement("decision", agreed, STRONG, True), "decisions", turn.id, at, True)
+
+    def _from_assistant(self, at: int, turn: Turn) -> None:
+        said = list(prose.sentences(turn.words))
+        for found in statements(said, by_user=False):
+            self._stated(found, at, turn)
+        self._claimed(wishes.claims(said), turn)
+        for one in said:
+            if phrases.PROPOSAL.search(one.text):
+                self._proposal = prose.shortened(prose.ungreeted(one.text)), turn.id
+            elif ERROR.search(one.text) and one.text in errors(one.text):
+                self._failures.told(one.text, turn.id)
+
+    def _claimed(self, claims: list[str], turn: Turn) -> None:
+        """Done is what is said to be done and what tools show; a bare "Done." answers the last message."""
+        closed = [self._wishes.done(claim, self._evidence, turn.id) for claim in claims]
+        if not claims or any(closed) or not self._evidence:
+            return
+        asked = [item for item in map(self._wishes.get, self._asked) if item is not None]
+        if len(asked) == 1 and len(claims[0]) < 40:
+            self._wishes.close(asked[0], True, turn.id)
+        elif len(claims[0]) > 25 and self._used < _ROOM[WEAK]:
+            self._draft.add("completed", prose.shortened(claims[0]), turn.id)

@@ -1,0 +1,96 @@
+"""What the user asked for: open until something shows that it was done or withdrawn, and what is being worked on."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+from dagentd.model.compaction.items import Item
+from dagentd.model.compaction.local import phrases, prose
+from dagentd.model.compaction.local.draft import Draft
+from dagentd.model.compaction.local.statements import Statement
+from dagentd.model.compaction.local.subjects import Words, containment, likeness, words
+
+MOST = 40  # open ones; these never leave a checkpoint for want of room
+_DONE = 0.6
+_SAME = 0.85
+
+
+class Wishes:
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._about: dict[str, dict[str, None]] = defaultdict(dict)
+        for item in [*draft.open("pending"), *draft.open("inProgress")]:
+            self._index(item)
+
+    def take(self, wish: Statement, source: str) -> str:
+        """Its id; the same wish twice is one."""
+        about = words(wish.text)
+        for item in self._sharing(about):
+            if likeness(about, words(item.text), self._weight) >= _SAME:
+                self._draft.also(item.id, source)
+                return item.id
+        item = self._draft.add("pending", wish.text, source)
+        self._index(item)
+        return item.id
+
+    def done(self, claim: str, evidence: bool, *sources: str) -> bool:
+        """A claim closes what it speaks of: as completed where something shows it, else only as no longer open."""
+        closed = [item for item in self._sharing(words(claim)) if self._covers(claim, item)]
+        for item in closed:
+            self.close(item, evidence, *sources)
+        return bool(closed)
+
+    def close(self, item: Item, evidence: bool, *sources: str) -> None:
+        if evidence:
+            self._draft.move(item, "completed", *sources)
+        else:
+            self._draft.resolve(item, *sources)
+        self._forget(item)
+
+    def withdrawn(self, sentence: str, source: str) -> bool:
+        """Never mind the dark mode."""
+        if not phrases.WITHDRAWN.search(sentence):
+            return False
+        about = words(sentence)
+        closed = [item for item in self._sharing(about) if containment(about, words(item.text), self._weight) >= _DONE]
+        for item in closed:
+            self.close(item, False, source)
+        return bool(closed)
+
+    def cap(self, source: str) -> None:
+        """The oldest beyond the limit; those that somebody wrote into the file by hand have no source and stay."""
+        mine = [item for item in self._draft.open("pending") if item.sources]
+        for item in mine[: max(0, len(mine) - MOST)]:
+            self._draft.resolve(item, source)
+            self._forget(item)
+
+    def get(self, id: str) -> Item | None:
+        item = self._draft.get(id)
+        return item if item and item.list in ("pending", "inProgress") and not item.resolved and not item.pinned else None
+
+    def _covers(self, claim: str, item: Item) -> bool:
+        about = words(item.text)
+        return len(about) > 1 and containment(about, words(claim), self._weight) >= _DONE
+
+    def _sharing(self, about: Words) -> list[Item]:
+        ids = sorted({id for word in about for id in list(self._about.get(word, ()))[-MOST:]})
+        return [item for item in map(self.get, ids) if item is not None]
+
+    def _weight(self, word: str) -> float:
+        return math.log(2 + MOST / max(1, len(self._about.get(word, ()))))
+
+    def _index(self, item: Item) -> None:
+        for word in words(item.text):
+            self._about[word][item.id] = None
+
+    def _forget(self, item: Item) -> None:
+        for word in words(item.text):
+            self._about[word].pop(item.id, None)
+
+
+def claims(sentences: list[prose.Sentence]) -> list[str]:
+    """That something is done, said plainly: not what is left, planned or asked."""
+    return [
+        one.text for one in sentences if phrases.CLAIMED.search(one.text[:300]) and not phrases.UNDONE.search(one.text[:300])
+    ]

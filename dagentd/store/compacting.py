@@ -1,0 +1,180 @@
+"""Compaction as records of the journal: what was proposed is committed as it was, taken back, or done once more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dagentd.adapters import clock
+from dagentd.errors import Conflict, NotFound
+from dagentd.model import records
+from dagentd.model.compaction.items import items_of
+from dagentd.model.documents import version_of
+from dagentd.model.records import Record
+from dagentd.store.chronicle import Chronicle
+from dagentd.store.commits import Plan
+from dagentd.store.compactions import Compacted
+from dagentd.store.entry import Entry
+
+_EMPTY: dict[str, Any] = {
+    "summary": {"completed": [], "inProgress": [], "pending": [], "blockers": [], "decisions": []}
+}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One message as it was seen: `whole` is the fingerprint of its content."""
+
+    id: str
+    whole: bytes
+    raw: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a compaction starts from: all that is in chat, and the checkpoint with the position of its record. `past` is
+    how many compactions it does once more."""
+
+    messages: tuple[Seen, ...]
+    checkpoint: dict[str, Any]
+    checkpoint_pos: int
+    version: int
+    past: int = 0
+
+
+def snapshot(chronicle: Chronicle) -> Snapshot:
+    with chronicle.lock:
+        state = chronicle.state
+        seen = tuple(Seen(entry.id, entry.whole, entry.raw()) for entry in state.ordered())
+        checkpoint = state.checkpoint or _EMPTY
+        return Snapshot(seen, checkpoint, state.checkpoint_pos, version_of(checkpoint))
+
+
+def earlier(chronicle: Chronicle, backend: str) -> Snapshot:
+    """What the last compactions that `backend` made started from: the messages that left by them, and the checkpoint
+    before the first of them."""
+    with chronicle.lock:
+        state = chronicle.state
+        state.compactions.last(state.checkpoint_pos)
+        stack, found = list(state.compactions.stack), list[Compacted]()
+        while stack and _record(chronicle, stack[-1]).body["checkpoint"].get("backend") == backend:
+            found.append(stack.pop())
+        if not found:
+            raise Conflict("the last compaction was not made without a model", hint="There is nothing to do again.")
+        ids = [one for each in found for one in _record(chronicle, each).body["ids"]]
+        entries = [entry for one in ids if (entry := state.find(one)) is not None and not entry.here]
+        seen = tuple(_seen(chronicle, entry) for entry in sorted(entries, key=lambda entry: entry.rank))
+        return Snapshot(
+            seen, _before(chronicle, found[-1]), state.checkpoint_pos, version_of(state.checkpoint), len(found)
+        )
+
+
+def committing(chronicle: Chronicle, start: Snapshot, ids: Iterable[str], checkpoint: dict[str, Any]) -> Plan:
+    """One record with the ids that leave and the whole new checkpoint, if all is still as it was seen."""
+    sent = [seen for seen in start.messages if seen.id in set(ids)]
+
+    def plan(_: dict[str, bytes]) -> tuple[list[Record], int]:
+        state, at = chronicle.state, clock.stamp()
+        if state.checkpoint_pos != start.checkpoint_pos or not all(_as_seen(chronicle, start, one) for one in sent):
+            told = "the session changed while its compaction was prepared, so that was discarded"
+            raise Conflict(told, hint="Ask for it again.")
+        version = version_of(state.checkpoint) + 1
+        again = list(reversed(state.compactions.stack))[: start.past]
+        left = records.left(ids_of(sent), "compacted", at, {**checkpoint, "version": version, "updatedAt": at})
+        return [*(_undo(chronicle, each, at) for each in again), left], version
+
+    return plan
+
+
+def undoing(chronicle: Chronicle) -> Plan:
+    """The last compaction is taken back: its messages are in chat again, and the checkpoint is the one before it."""
+
+    def plan(_: dict[str, bytes]) -> tuple[list[Record], dict[str, Any]]:
+        state = chronicle.state
+        back = _undo(chronicle, state.compactions.last(state.checkpoint_pos), clock.stamp())
+        version = back.body["checkpoint"]["version"]
+        return [back], {"messagesRestored": len(back.body["ids"]), "checkpointVersion": version}
+
+    return plan
+
+
+def pinning_item(chronicle: Chronicle, item_id: str, pinned: bool) -> Plan:
+    """A pinned item stays until it is unpinned, whatever else is in the checkpoint."""
+
+    def plan(_: dict[str, bytes]) -> tuple[list[Record], bool]:
+        known, at = chronicle.state.checkpoint or {}, clock.stamp()
+        items = items_of(known)
+        found = [item for item in items if item.id == item_id]
+        if not found:
+            hint = f"`dagentd show {chronicle.folder.id}` lists the items with their ids."
+            raise NotFound(f"no item {item_id!a} in the checkpoint", hint=hint)
+        if found[0].pinned == pinned:
+            return [], pinned
+        marked = [replace(item, pinned=pinned) if item.id == item_id else item for item in items]
+        changed = {**known, "items": [item.raw() for item in marked], "version": version_of(known) + 1, "updatedAt": at}
+        return [records.checkpoint(changed, at)], pinned
+
+    return plan
+
+
+def pinning_message(chronicle: Chronicle, message_id: str, pinned: bool) -> Plan:
+    """A pinned message stays in chat."""
+
+    def plan(_: dict[str, bytes]) -> tuple[list[Record], bool]:
+        if chronicle.state.find(message_id) is None:
+            raise NotFound(f"no message {message_id!a}", hint=f"dagentd history {chronicle.folder.id} --json")
+        held = pinned_messages(chronicle.state.session)
+        wanted = [*(one for one in held if one != message_id), *([message_id] if pinned else [])]
+        if sorted(wanted) == sorted(held):
+            return [], pinned
+        return [records.session({"pinnedMessages": wanted}, clock.stamp())], pinned
+
+    return plan
+
+
+def pinned_messages(fields: dict[str, Any]) -> list[str]:
+    held = fields.get("pinnedMessages")
+    return [one for one in held if isinstance(one, str)] if isinstance(held, list) else []
+
+
+def _undo(chronicle: Chronicle, last: Compacted, at: str) -> Record:
+    state = chronicle.state
+    ids = [one for one in _record(chronicle, last).body["ids"] if (entry := state.find(one)) and not entry.here]
+    before = _with_pins(_before(chronicle, last), state.checkpoint)
+    version = version_of(state.checkpoint) + 1
+    return records.back(ids, at, {**before, "version": version, "updatedAt": at})
+
+
+def _with_pins(before: dict[str, Any], now: dict[str, Any] | None) -> dict[str, Any]:
+    """What was pinned or unpinned since stays so."""
+    pinned = {item.id: item.pinned for item in items_of(now)}
+    items = items_of(before)
+    if all(pinned.get(item.id, item.pinned) == item.pinned for item in items):
+        return before
+    return {**before, "items": [replace(item, pinned=pinned.get(item.id, item.pinned)).raw() for item in items]}
+
+
+def _before(chronicle: Chronicle, each: Compacted) -> dict[str, Any]:
+    if each.before is None:
+        return _EMPTY
+    found: dict[str, Any] = chronicle.state.read_record(*each.before[:2]).body["checkpoint"]
+    return found
+
+
+def _record(chronicle: Chronicle, each: Compacted) -> Record:
+    return chronicle.state.read_record(each.start, each.end)
+
+
+def _seen(chronicle: Chronicle, entry: Entry) -> Seen:
+    return Seen(entry.id, entry.whole, chronicle.journal.read_record(entry.start, entry.end).body["message"])
+
+
+def _as_seen(chronicle: Chronicle, start: Snapshot, one: Seen) -> bool:
+    """In chat, or for what is done once more out of it, and with the same content."""
+    entry = chronicle.state.find(one.id)
+    return entry is not None and entry.here == (not start.past) and entry.whole == one.whole
+
+
+def ids_of(messages: Sequence[Seen]) -> list[str]:
+    return [one.id for one in messages]

@@ -1,0 +1,80 @@
+"""The compactions of a session that can be undone: the last first, and why an earlier one cannot."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, field
+from typing import Any
+
+from dagentd.errors import Conflict
+from dagentd.model.compaction.items import items_of
+
+Held = tuple[int, int, int]  # a checkpoint's record and its version
+
+_NEVER = "was not compacted, or all of it is undone"
+_CLEARED = "was cleared since it was compacted"
+_EDITED = "has a checkpoint that was edited since it was compacted"
+
+
+@dataclass
+class Compacted:
+    """Where its record is, and the checkpoint that it replaced. `mark` is the end of the record whose checkpoint is
+    still the one that it made; `last_at` is when the compaction before it was."""
+
+    start: int
+    end: int
+    before: Held | None
+    mark: int
+    last_at: str | None
+
+
+@dataclass
+class Compactions:
+    stack: list[Compacted] = field(default_factory=list)
+    barrier: str = _NEVER  # why there is nothing below the stack
+    undone: bool = False  # the last thing that was done about compaction is an undo
+
+    def done(self, start: int, end: int, before: Held | None, last_at: str | None) -> None:
+        self.stack.append(Compacted(start, end, before, end, last_at))
+        self.undone = False
+
+    def taken_back(self, end: int) -> Compacted | None:
+        """The last one was undone; the one before it is as it was."""
+        self.undone = True
+        last = self.stack.pop() if self.stack else None
+        if self.stack:
+            self.stack[-1].mark = end
+        return last
+
+    def cleared(self) -> None:
+        self.stack, self.barrier = [], _CLEARED
+
+    def pinned(self, end: int) -> None:
+        """A checkpoint that differs only by what is pinned is no other one."""
+        if self.stack:
+            self.stack[-1].mark = end
+
+    def last(self, checkpoint_pos: int) -> Compacted:
+        """The one to undo now."""
+        if not self.stack:
+            raise Conflict(f"the session {self.barrier}", hint="`dagentd history SESSION` shows every message.")
+        if self.stack[-1].mark != checkpoint_pos:
+            told = "`dagentd history SESSION` shows the messages; undoing would lose the edit."
+            raise Conflict(f"the session {_EDITED}", hint=told)
+        return self.stack[-1]
+
+    def dump(self) -> dict[str, Any]:
+        return {"stack": [astuple(each) for each in self.stack], "barrier": self.barrier, "undone": self.undone}
+
+    @classmethod
+    def load(cls, raw: dict[str, Any]) -> Compactions:
+        stack = [
+            Compacted(start, end, (before[0], before[1], before[2]) if before else None, mark, last_at)
+            for start, end, before, mark, last_at in raw["stack"]
+        ]
+        return cls(stack, raw["barrier"], raw["undone"])
+
+
+def same_but_pins(one: dict[str, Any] | None, other: dict[str, Any]) -> bool:
+    if one is None or one.get("summary") != other.get("summary"):
+        return False
+    return [each.id for each in items_of(one)] == [each.id for each in items_of(other)]

@@ -1,0 +1,152 @@
+"""The ledger: every call of a model and every compaction, and what was learned from them about token counts."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dagentd.adapters import clock
+from dagentd.errors import DagentdError, LimitReached
+from dagentd.model import times
+from dagentd.model.calibration import Calibration
+from dagentd.model.spend import DAY, Call, Caps, Spend, refusal, spent
+from dagentd.store.ledger_file import LedgerFile, Record
+
+_log = logging.getLogger(__name__)
+
+
+class Ledger:
+    """Safe for several threads, and for a command beside the daemon. Without a path it lives as long as the process."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._file = LedgerFile(path)
+        self._in_memory = path is None
+        self._lock = threading.RLock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._calls: dict[str, Call] = {}
+        self._learned = Calibration()
+        self._compactions: list[Record] = []
+
+    # --- entering -----------------------------------------------------------------------------------------
+
+    def begin(self, about: Record, model: str, wanted: int, caps: Caps, *, forced: bool) -> str:
+        """Enter a call that may cost `wanted` tokens before it is made: after a crash it counts in full. LimitReached
+        if it may not be made."""
+        with self._alone() as add:
+            calls = list(self._calls.values())
+            if why := refusal(calls, clock.now().timestamp(), model, wanted, caps, forced=forced):
+                raise LimitReached(why, hint="`dagentd status` shows what was spent.")
+            name = uuid.uuid4().hex[:12]
+            add({"t": "call", "id": name, "at": clock.stamp(), **about, "model": model, "wanted": wanted})
+        return name
+
+    def end(
+        self, name: str, outcome: str, *, failed: bool, given: int = 0, answered: int = 0, cost: float | None = None,
+        counted: int = 0, retry_after: float | None = None,
+    ) -> None:  # fmt: skip
+        """How it ended. `counted` is our own count of what was `given`, from which the calibration learns."""
+        told = {"input": given, "output": answered, "cost": cost, "counted": counted, "retryAfter": retry_after}
+        known = {key: value for key, value in told.items() if value}
+        with self._alone() as add:
+            add({"t": "end", "id": name, "at": clock.stamp(), "outcome": outcome, "failed": failed, **known})
+
+    def compacted(self, about: Record) -> None:
+        """A compaction: method, model, tokens before and after, outcome. It has happened, also if this fails."""
+        try:
+            with self._alone() as add:
+                add({"t": "compaction", "at": clock.stamp(), **about})
+        except DagentdError as error:
+            _log.warning("%s", error)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[Callable[[Record], None]]:
+        with self._lock, self._file.alone() as add:
+            self._catch_up()
+            yield self._take if self._in_memory else add
+            self._catch_up()
+            self._file.begin_anew(self._worth_keeping)
+
+    def _worth_keeping(self, records: list[Record]) -> list[Record]:
+        """What was learned, the calls that still count, and the compactions."""
+        since = clock.now().timestamp() - DAY
+        kept = [each for each in records if each.get("t") == "compaction" or _seconds(each.get("at")) > since]
+        learned = {"t": "learned", "at": clock.stamp(), "factors": self._learned.dump()}
+        return [learned, *({key: value for key, value in each.items() if key != "counted"} for each in kept)]
+
+    # --- asking -------------------------------------------------------------------------------------------
+
+    def spend(self) -> Spend:
+        """Of the last day."""
+        return spent(self.calls(), clock.now().timestamp())
+
+    def calls(self) -> list[Call]:
+        with self._lock:
+            self._catch_up()
+            return list(self._calls.values())
+
+    def of_session(self, project: str, session_id: str) -> list[Record]:
+        with self._lock:
+            self._catch_up()
+            wanted = (project, session_id)
+            return [each for each in self._compactions if (each.get("project"), each.get("session")) == wanted]
+
+    def calibration(self) -> Calibration:
+        with self._lock:
+            self._catch_up()
+            return self._learned
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    def _catch_up(self) -> None:
+        anew, records = self._file.news()
+        if anew:
+            self._forget()
+        for record in records:
+            self._take(record)
+
+    def _take(self, record: Record) -> None:
+        kind, name = record.get("t"), str(record.get("id", ""))
+        if kind == "call":
+            at, model = _seconds(record.get("at")), str(record.get("model"))
+            self._calls[name] = Call(at, model, _number(record.get("wanted")))
+        elif kind == "end" and name in self._calls:
+            self._end(name, record)
+        elif kind == "compaction":
+            self._compactions.append(record)
+        elif kind == "learned":
+            self._learned = Calibration.load(record.get("factors"))
+
+    def _end(self, name: str, record: Record) -> None:
+        call, given = self._calls[name], _number(record.get("input"))
+        cost, after = record.get("cost"), record.get("retryAfter")
+        self._calls[name] = replace(
+            call, tokens=given + _number(record.get("output")), failed=record.get("failed") is True,
+            why=str(record.get("outcome", "")),
+            cost=float(cost) if isinstance(cost, int | float) else 0.0,
+            retry_after=float(after) if isinstance(after, int | float) else None,
+        )  # fmt: skip
+        self._learned = self._learned.after(call.model, _number(record.get("counted")), given)
+
+
+@lru_cache(maxsize=4)
+def ledger(path: Path) -> Ledger:
+    """One for each file and process: it keeps what it has read."""
+    return Ledger(path)
+
+
+def _seconds(stamp: Any) -> float:
+    found = times.parse(stamp)
+    return found.timestamp() if found else 0.0
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

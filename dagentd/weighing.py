@@ -1,0 +1,106 @@
+"""How full the sessions are: weighed when they change, and told at each level on the way up."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dagentd.adapters import clock
+from dagentd.errors import DagentdError, NotFound
+from dagentd.model.budget import Full
+from dagentd.model.calibration import HIGHEST
+from dagentd.model.problem import Problem
+from dagentd.model.project import Project, SessionFolder
+from dagentd.settings import Settings
+from dagentd.store.session import Session
+from dagentd.store.store import Store
+from dagentd.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from dagentd.jobs.compaction.weighing import Scales
+
+_KNOWN = 10_000  # sessions of which something is remembered
+
+
+class Weighing:
+    """`due` is told of a session that is to be compacted."""
+
+    def __init__(self, upkeep: Upkeep, settings_of: Callable[[Project], Settings]) -> None:
+        self._upkeep, self._settings_of = upkeep, settings_of
+        self.due: Callable[[Store, SessionFolder], None] = lambda *_: None
+        self._lock = threading.Lock()
+        self._enough: dict[Path, int] = {}  # bytes in chat below which a session need not be weighed again
+        self._levels: dict[Path, float] = {}
+        self._problems: dict[Path, Problem] = {}
+
+    @cached_property
+    def scales(self) -> Scales:
+        from dagentd.jobs.compaction.weighing import Scales
+
+        return Scales()
+
+    def problems(self) -> list[Problem]:
+        return list(self._problems.values())
+
+    def changed(self, store: Store, session: Session) -> None:
+        """After each commit, in the thread of whoever committed: nothing here may take long, and nothing may fail."""
+        if session.most_tokens >= self._enough.get(session.folder.journal, 0):
+            self.weigh(store, session.folder)
+
+    def weigh(self, store: Store, folder: SessionFolder) -> None:
+        with contextlib.suppress(DagentdError):  # the project is not served any more, or too much waits
+            self._upkeep.submit(store, folder.feature, f"weigh {folder.id}", partial(self._weigh, store, folder))
+
+    def weigh_some(self, store: Store, folders: Iterable[SessionFolder]) -> None:
+        """Of these something was looked at or written anew."""
+        from dagentd.jobs.compaction.weighing import may_matter
+
+        settings = self._settings_of(store.project)
+        for folder in folders:
+            if may_matter(folder, settings):
+                self.weigh(store, folder)
+
+    def fullness(self, store: Store, session: Session) -> Full:
+        return self.scales.fullness(session, self._settings_of(store.project))
+
+    def not_before(self, session: Session, tokens: int) -> None:
+        """It need not be weighed before it has so many more."""
+        with self._lock:
+            if len(self._enough) > _KNOWN:  # of sessions that are long gone; who is still there is weighed again
+                self._enough, self._levels = {}, {}
+            self._enough[session.folder.journal] = session.most_tokens + max(1, int(tokens / HIGHEST))
+
+    def _weigh(self, store: Store, folder: SessionFolder) -> None:
+        with contextlib.suppress(NotFound), store.use(folder) as session:
+            full = self.fullness(store, session)
+            self._tell(session, full)
+            self.not_before(session, full.to_next_level)
+            self._note(folder, _beyond(session, full) if full.beyond else None)
+            if full.due and not store.read_only:
+                self.due(store, folder)
+
+    def _tell(self, session: Session, full: Full) -> None:
+        """Once on the way up, for each level."""
+        before = self._levels.get(session.folder.journal, 0.0)
+        self._levels[session.folder.journal] = full.level
+        if full.level > before:
+            share = {"level": full.level, "share": round(full.share, 3), "limit": full.limit}
+            session.announce("session:budget", **share, tokens=full.load, parts=full.parts.listed())
+
+    def _note(self, folder: SessionFolder, error: DagentdError | None) -> None:
+        known = self._problems.get(folder.journal)
+        if error is None:
+            self._problems.pop(folder.journal, None)
+        elif known is None or known.message != error.message:
+            self._problems[folder.journal] = Problem.of("budget", error, clock.stamp())
+
+
+def _beyond(session: Session, full: Full) -> DagentdError:
+    name, size = full.parts.fixed.by_size()[0]
+    told = f"is over budget because of its {name.replace('_', ' ')}, {size} of {full.limit} tokens, which stays"
+    hint = "Shorten CLAUDE.md, the spec or the role, or raise budget.limit."
+    return DagentdError(told, path=session.folder.journal, hint=hint)
