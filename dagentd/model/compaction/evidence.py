@@ -13,7 +13,8 @@ from dagentd.model.rendering import json_text
 _PATHS = ("file_path", "filePath", "path", "file", "filename", "notebook_path", "paths", "files")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)  # as apply_patch has them
 _ERROR = re.compile(
-    r"\s*(?:\W{0,3}(?:error|fatal|traceback|failed|failure|exception|panic|npm err!|command failed|build failed|tests? failed)"
+    r"\s*(?:\W{0,3}(?:error|fatal|traceback|failed|failure|exception|panic|npm err!|command failed"
+    r"|build failed|tests? failed)"
     r"|exit(?:ed with)?(?: code| status)?:? [1-9]|\w+(?:Error|Exception): )",
     re.IGNORECASE,
 )
@@ -57,16 +58,13 @@ def blocks(content: Any) -> Iterator[ToolUse]:
 
 
 def told_uses(use: Any) -> Iterator[ToolUse]:
-    """As our own metadata has it: the call with its result, if that is known."""
-    if isinstance(use, list):
-        for each in use:
-            yield from told_uses(each)
-    elif isinstance(use, dict) and isinstance(use.get("name"), str):
-        result = use.get("result")
-        words = _words(result)
-        failed = None if result is None else _failed(use, result)
-        given = use.get("input")
-        yield ToolUse("", use["name"], given, "" if result is None else words, failed, _paths(given))
+    """As our own metadata has it: the call with its result, if that is known; one, or a list of them."""
+    for each in use if isinstance(use, list) else [use]:
+        if not isinstance(each, dict) or not isinstance(each.get("name"), str):
+            continue
+        result, given = each.get("result"), each.get("input")
+        failed = None if result is None else _failed(each, result)
+        yield ToolUse("", each["name"], given, "" if result is None else _words(result), failed, _paths(given))
 
 
 def _failed(use: Mapping[str, Any], result: Any) -> bool:
@@ -91,7 +89,9 @@ def begins_with_error(words: str) -> bool:
 def _words(result: Any) -> str:
     """What a tool gave back; of an object the part that says what went wrong, else what was printed."""
     if isinstance(result, dict):
-        told = (conversation.text(result.get(key)) for key in ("error", "stderr", "message", "output", "stdout", "content"))
+        told = (
+            conversation.text(result.get(key)) for key in ("error", "stderr", "message", "output", "stdout", "content")
+        )
         return next((words for words in told if words.strip()), json_text(result))
     return conversation.text(result) if isinstance(result, str | list) else json_text(result)
 
@@ -102,8 +102,12 @@ def _paths(given: Any) -> tuple[str, ...]:
     if not isinstance(given, dict):
         return ()
     found = [one for key in _PATHS for one in _texts(given.get(key))]
-    found += [one for edit in _listed(given.get("edits")) if isinstance(edit, dict) for one in _texts(edit.get("file_path"))]
-    found += [one.strip() for key in ("input", "patch") for text in _texts(given.get(key)) for one in _PATCHED.findall(text)]
+    found += [
+        one for edit in _listed(given.get("edits")) if isinstance(edit, dict) for one in _texts(edit.get("file_path"))
+    ]
+    found += [
+        one.strip() for key in ("input", "patch") for text in _texts(given.get(key)) for one in _PATCHED.findall(text)
+    ]
     return tuple(dict.fromkeys(one for one in found if len(one) < 500 and "\n" not in one))
 
 

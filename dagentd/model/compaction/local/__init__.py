@@ -1,4 +1,4 @@
-"""The backend without a model: from items and messages to operations, by rules alone. Equal input gives equal output."""
+"""The backend without a model: from items and messages to operations by rules alone, equal ones for equal input."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""When a statement takes the place of an earlier one: by a word that says so, or by giving the same thing another value."""
+"""When a statement takes the place of an earlier one: by a word that says so, or by another value of the same."""
 
 from __future__ import annotations
 
 from dagentd.model.compaction.local import phrases
+from dagentd.model.compaction.local.choices import another_choice, is_choice
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Subject, Weight, Words, containment, likeness, subject, words
 
@@ -21,66 +22,99 @@ def repeats(new: Statement, old: str, weight: Weight) -> bool:
 
 
 def certainty(new: Statement, old: str, weight: Weight) -> float:
-    """How sure it is that `new` reverses `old`: 0 for not at all, over 1 when it names what it rejects."""
-    one, other = subject(new.text), subject(old)
-    if new.adds:
+    """How sure it is that `new` takes the place of `old`: 0 for not at all, over 1 when it names what it rejects."""
+    one, other = new.about, subject(old)
+    if new.adds or not one.content | one.values:
         return 0.0
-    if new.rejected and (hit := _names(new, one, other, weight)):
-        return 1.0 + hit
-    if _another_value(new, one, other, weight) or _another_choice(new, one, other, weight) or _opposite(one, other, weight):
-        return 0.5 + likeness(one.content, other.content, weight) / 2
-    return _marked(old, new, one, other, weight) if new.marker > 1 and not new.rejected else 0.0
+    named = _names(new, old, one, other, weight)
+    if named >= 1:
+        return named
+    if _says_more(new, old, one, other, weight):
+        return 0.9
+    alike = likeness(one.content, other.content, weight) / 4
+    if one.values and other.values:
+        return 0.5 + alike if _another_value(new, one, other, weight) else named
+    chosen = another_choice(new, old, one, other, weight) or _opposite(one, other, weight)
+    return 0.4 + alike + (0.1 if other.names else 0.0) if chosen else named
 
 
-def _names(new: Statement, one: Subject, other: Subject, weight: Weight) -> float:
+def _names(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> float:
     """What it rejects is in the earlier one, and both do not speak of different uses of it."""
-    if one.scope and other.scope and not one.scope & other.scope and not other.scope & _all_rejected(new):
+    gone = frozenset[str]().union(*map(words, (*new.rejected, *new.dropped)))
+    if one.scope and other.scope and not one.scope & other.scope and not other.scope & gone:
         return 0.0
-    best = 0.0
-    for phrase in new.rejected:
-        named = subject(phrase)
-        wanted, there = named.content | named.values, other.content | other.values | other.units
-        if wanted and containment(wanted, there, weight) >= 0.6:
-            best = max(best, 0.2 + likeness(one.content | wanted, other.content, weight))
-    return best
+    sure = max((_hit(phrase, one, other, weight) for phrase in new.rejected), default=0.0)
+    if sure:
+        return 1.0 + sure
+    return max((_dropped(phrase, old, one, other, weight) for phrase in new.dropped), default=0.0)
 
 
-def _all_rejected(new: Statement) -> Words:
-    return frozenset().union(*map(words, new.rejected))
+def _hit(phrase: str, one: Subject, other: Subject, weight: Weight) -> float:
+    named = subject(phrase)
+    wanted, there = named.content | named.values, other.content | other.values | other.units
+    if not wanted or containment(wanted, there, weight) < 0.6:
+        return 0.0
+    return 0.2 + likeness(one.content | wanted, other.content, weight)
+
+
+def _dropped(phrase: str, old: str, one: Subject, other: Subject, weight: Weight) -> float:
+    """`Forget the queue, use NATS` rejects no queue but what was chosen for it: what may be a topic counts only against
+    a choice, and little."""
+    hit, wanted = _hit(phrase, one, other, weight), words(phrase)
+    on_topic = bool(one.topic) and not one.topic & wanted and bool(one.topic & other.content)
+    if hit and (on_topic or wanted & (one.names | other.names) or not one.content - wanted):
+        return 1.0 + hit
+    chosen = not other.negative and is_choice(old) and bool(one.values) == bool(other.values)
+    return hit / 4 if chosen else 0.0
+
+
+def _says_more(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> bool:
+    """It has the earlier names or values and the topic in it, and new ones besides: `Kafka did not work out, the queue
+    is on NATS.` Whoever only says it in more words loses nothing either."""
+    known = other.names | other.values | (one.names & other.content)  # a first word is seen to be a name by the other
+    there = one.content | one.values
+    more = (one.names | one.values) - other.content - other.values
+    topic = (one.content & other.content) - known
+    if not known <= there or not more or not topic:
+        return False
+    if not known:
+        return new.marker > 1 and containment(other.content, one.content, weight) >= 0.9
+    if new.marker > 1:
+        return _inside(one.content - more, other.content, weight) >= 0.6
+    return (
+        not other.negative
+        and not phrases.FIRM.search(old.lower())
+        and _inside(topic, other.content - known, weight) >= 0.6
+    )
 
 
 def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight) -> bool:
     """The timeout is 30 s; the timeout is 45 s. Not: names have 12 characters; names change every 90 days."""
-    if not one.values or not other.values or one.values == other.values:
-        return False
-    if one.units and other.units and not one.units & other.units and not _same_kind(one.units, other.units):
+    if one.values == other.values or not _comparable(one, other):
         return False
     if not one.content:
-        return False
+        return new.marker > 0 and not other.content and bool(one.units & other.units)
     if likeness(one.content, other.content, weight) >= 0.7:
         return True
     headed = bool(one.head) and likeness(one.head, other.head, weight) >= 0.9
-    return (headed or new.marker > 0) and _inside(one.content, other.content, weight) >= 0.9
+    if (headed or new.marker == 1) and _inside(one.content, other.content, weight) >= 0.9:
+        return True
+    apart = one.content - other.content and other.content - one.content and not one.units & other.units
+    return new.marker > 1 and not apart and _inside(one.content, other.content, weight) >= 0.6
 
 
 _TIMES = frozenset(["ms", "s", "sec", "second", "m", "min", "minut", "h", "hour", "d", "day", "week", "month"])
 _SIZES = frozenset(["b", "byt", "kb", "mb", "gb", "tb", "kib", "mib", "gib"])
 
 
-def _same_kind(units: Words, others: Words) -> bool:
-    return any(units & kind and others & kind for kind in (_TIMES, _SIZES))
-
-
-def _another_choice(new: Statement, one: Subject, other: Subject, weight: Weight) -> bool:
-    """Redis for the cache; Memcached for the cache. What is chosen must be as short as a name."""
-    if one.negative or other.negative or not new.chooses or one.values or other.values:
+def _comparable(one: Subject, other: Subject) -> bool:
+    """Numbers of rows and of requests have nothing to do with each other; neither have two reviews and a quota."""
+    if one.units & other.units or any(one.units & kind and other.units & kind for kind in (_TIMES, _SIZES)):
+        return True
+    if one.units and other.units:
         return False
-    for about, before in ((one.scope, other.scope), (one.head, other.head)):
-        chosen, replaced = one.content - about, other.content - before
-        short = 0 < len(chosen) <= 2 and 0 < len(replaced) <= 2 and not chosen & replaced
-        if about and short and likeness(about, before, weight) >= 0.9:
-            return True
-    return False
+    spoken = {unit for unit in one.units | other.units if len(unit) > 3}
+    return not spoken - one.content - other.content
 
 
 def _opposite(one: Subject, other: Subject, weight: Weight) -> bool:
@@ -90,17 +124,6 @@ def _opposite(one: Subject, other: Subject, weight: Weight) -> bool:
         and len(one.content) > 1
         and likeness(one.content, other.content, weight) >= _SAME
     )
-
-
-def _marked(old: str, new: Statement, one: Subject, other: Subject, weight: Weight) -> float:
-    """It says that something changes, but not what: the smaller of the two must lie mostly in the other, or both choose
-    something for the same topic."""
-    if not one.content & other.content or bool(one.values) != bool(other.values):
-        return 0.0
-    inside = _inside(one.content, other.content, weight)
-    chosen = new.chooses and not other.negative and bool(phrases.CHOICE.search(old))
-    topical = chosen and bool(one.topic) and containment(one.topic, other.content, weight) >= 0.9
-    return 0.3 + inside / 2 if inside >= 0.6 or topical else 0.0
 
 
 def _inside(one: Words, other: Words, weight: Weight) -> float:

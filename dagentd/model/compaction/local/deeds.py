@@ -13,17 +13,29 @@ from dagentd.model.compaction.turns import Turn
 
 Kind = Literal["edit", "command", "check", "look"]
 
-_EDITS = re.compile(r"edit|write|create|patch|replace|insert|update|delete|remove|move|rename|save|append|modify", re.IGNORECASE)
-_LOOKS = re.compile(r"read|view|search|grep|glob|list|\bls\b|find|fetch|get|open|todo|think|browse|show|cat", re.IGNORECASE)
+_EDITS = re.compile(
+    r"edit|write|create|patch|replace|insert|update|delete|remove|move|rename|save|append|modify", re.IGNORECASE
+)
+_LOOKS = re.compile(
+    r"read|view|search|grep|glob|list|\bls\b|find|fetch|get|open|todo|think|browse|show|cat", re.IGNORECASE
+)
 _RUNS = re.compile(r"bash|shell|exec|run|terminal|command|test|build|lint|check|compile|deploy|install", re.IGNORECASE)
-_PREFIX = re.compile(r"^\s*(?:(?:cd|pushd|source|export|set|mkdir|sleep|echo)\s[^&;|]*(?:&&|;)\s*|[A-Z_][A-Z0-9_]*=\S*\s+|(?:sudo|time|nohup)\s+|timeout\s+\S+\s+)+")
+_PREFIX = re.compile(
+    r"^\s*(?:(?:cd|pushd|source|export|set|mkdir|sleep|echo)\s[^&;|]*(?:&&|;)\s*|[A-Z_][A-Z0-9_]*=\S*\s+"
+    r"|(?:sudo|time|nohup)\s+|timeout\s+\S+\s+)+"
+)
 _SUFFIX = re.compile(r"\s*(?:\d?>&?\s*\S+|\|\s*(?:tail|head|tee|cat|grep|less)\b[^|]*|\|\|\s*true)\s*$")
 _WORK = re.compile(
-    r"\b(?:test\w*|build|lint|check|typecheck|compile|tsc|mypy|pytest|jest|vitest|mocha|rspec|phpunit|tox|cargo|go (?:build|test|vet)|make|cmake|npm|npx|yarn|pnpm|bun|pip|poetry|uv"
-    r"|docker|gradlew?|mvn|dotnet|ruff|eslint|prettier|black|terraform|kubectl|helm|ansible\S*|migrate|deploy|install|bundle|rake|mix|swift|xcodebuild|bazel|alembic|prisma"
+    r"\b(?:test\w*|build|lint|check|typecheck|compile|tsc|mypy|pytest|jest|vitest|mocha|rspec|phpunit|tox"
+    r"|cargo|go (?:build|test|vet)|make|cmake|npm|npx|yarn|pnpm|bun|pip|poetry|uv"
+    r"|docker|gradlew?|mvn|dotnet|ruff|eslint|prettier|black|terraform|kubectl|helm|ansible\S*|migrate|deploy"
+    r"|install|bundle|rake|mix|swift|xcodebuild|bazel|alembic|prisma"
     r"|git (?:commit|push|merge|tag|rebase|revert|cherry-pick))\b"
 )
-_COUNTED_BAD = re.compile(r"(?<![\w.])[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAILED\b|^FAIL\b|error TS\d+|^npm ERR!|^Build failed", re.MULTILINE)
+_COUNTED_BAD = re.compile(
+    r"(?<![\w.])[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAILED\b|^FAIL\b|error TS\d+|^npm ERR!|^Build failed",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,7 @@ class Deed:
 
 
 def deeds(turns: Iterable[Turn]) -> Iterator[tuple[int, Deed]]:
-    """In the order in which they ended, each with the position of its turn; calls that never got an answer come last."""
+    """In the order in which they ended, each with the position of its turn; calls without an answer come last."""
     calls: dict[str, tuple[int, str, ToolUse]] = {}
     for at, turn in enumerate(turns):
         for use in turn.tools:
@@ -65,7 +77,7 @@ def _deed(use: ToolUse, result: str, failed: bool | None, sources: tuple[str, ..
         works = bool(_WORK.search(command))
         bad = failed or (works and failed is not None and bool(_COUNTED_BAD.search(prose.ends_of(result))))
         return Deed("command", command, use.paths, result, None if failed is None else bad, sources, works)
-    return Deed(_kind(use), use.name, use.paths, result, failed, sources, bool(_RUNS.search(use.name)))
+    return Deed(_kind(use), use.name, use.paths, result, failed, sources, not use.name or bool(_RUNS.search(use.name)))
 
 
 def _kind(use: ToolUse) -> Kind:
@@ -78,7 +90,7 @@ def _kind(use: ToolUse) -> Kind:
 
 
 def _command(name: str, given: Any) -> str:
-    """The part of a command line that does the work, without the folder it is done in and without where its output goes."""
+    """The part of a command line that does the work: not the folder it is done in, nor where its output goes."""
     if not isinstance(given, dict) or "edit" in name.lower():
         return ""
     line = next((given[key] for key in ("command", "cmd", "script") if given.get(key)), "")

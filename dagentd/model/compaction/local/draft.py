@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from dagentd.model.compaction.items import Item, new, sources_of
@@ -85,6 +85,6 @@ def _operation(step: _Step) -> Operation:
     return step.kind.model_validate({**step.given, "sources": sources_of(step.sources)})
 
 
-def tokens(items: Iterable[Item]) -> int:
+def tokens(text: str) -> int:
     """About what a tokenizer would say: four letters each, one for a sign of another script, and the bullet."""
-    return sum(len(item.text) // 4 + 3 + sum(map("\u2e80".__le__, item.text)) for item in items)
+    return len(text) // 4 + 3 + sum(map("\u2e80".__le__, text))

@@ -13,10 +13,18 @@ MOST = 20  # open ones; these never leave a checkpoint for want of room
 _LONGEST = 280
 _KEY = re.compile(r"`([^`]+)`: ")
 ERROR = re.compile(
-    r"\b(?:[A-Z]\w*(?:Error|Exception|Fault|Panic)\b|[Ee]rror(?:\[\w+\])?(?: [A-Z]+-?\d+)?:|ERROR\b|FATAL\b|fatal:|panic(?:ked)?\b|Traceback|E[A-Z]{4,}\b|[A-Z]{2,}\d{3,}\b|SIG[A-Z]{3,}|segmentation fault|segfault|core dumped|out of memory"
-    r"|npm ERR!|FAILED\b|AssertionError|undefined reference|command not found|permission denied|cannot find|could not|unable to|timed? ?out|refused|HTTP (?:4|5)\d\d|(?:4|5)\d\d [A-Z][a-z]+|exit(?:ed with)?(?: code| status) [1-9])",
+    r"\b(?:[A-Z]\w*(?:Error|Exception|Fault|Panic)\b|[Ee]rror(?:\[\w+\])?(?: [A-Z]+-?\d+)?:|ERROR\b|FATAL\b"
+    r"|fatal:|panic(?:ked)?\b|Traceback|E[A-Z]{4,}\b|[A-Z]{2,}\d{3,}\b|SIG[A-Z]{3,}|segmentation fault"
+    r"|segfault|core dumped|out of memory"
+    r"|npm ERR!|FAILED\b|AssertionError|undefined reference|command not found|permission denied|cannot find"
+    r"|could not|unable to|timed? ?out|refused|HTTP (?:4|5)\d\d|(?:4|5)\d\d [A-Z][a-z]+"
+    r"|exit(?:ed with)?(?: code| status) [1-9])",
 )
-_EMPTY_TALK = re.compile(r"\W*(?:traceback \(most recent call last\)|exit code \d+|exited with \S+( \d+)?|command failed( with.*)?|error|failed|stderr|stdout|npm err! code \w+|FAILURES|=+.*=+|)\W*", re.IGNORECASE)
+_EMPTY_TALK = re.compile(
+    r"\W*(?:traceback \(most recent call last\)|exit code \d+|exited with \S+( \d+)?|command failed( with.*)?"
+    r"|error|failed|stderr|stdout|npm err! code \w+|FAILURES|=+.*=+|)\W*",
+    re.IGNORECASE,
+)
 _NOT_THERE = re.compile(r"no such file|not found|does not exist|no matches|ENOENT|no files", re.IGNORECASE)
 
 
@@ -28,7 +36,7 @@ class Failures:
     def take(self, deed: Deed) -> None:
         if deed.failed:
             self._failed(deed)
-        elif deed.failed is False:
+        elif deed.failed is False and deed.what:
             self._succeeded(deed)
 
     def told(self, line: str, source: str) -> None:
@@ -43,7 +51,7 @@ class Failures:
 
     def _failed(self, deed: Deed) -> None:
         line = telling(deed.result)
-        if not line or phrases.STEERING.search(line) or _is_looking_around(deed, line):
+        if not line or phrases.STEERING.search(line.lower()) or _is_looking_around(deed, line):
             return
         text = f"`{_key(deed)}`: {prose.shortened(line, _LONGEST)}"
         for item in self._of(_key(deed)):

@@ -1,18 +1,23 @@
-"""What was stated so far, found by what it is about: a statement is new, says the same again, or takes another's place."""
+"""What was stated so far, found by what it is about: a statement is new, says the same or takes another's place."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
+from itertools import islice
 
 from dagentd.model.compaction.items import Item
+from dagentd.model.compaction.items import new as item_of
 from dagentd.model.compaction.local.contradiction import certainty, repeats
 from dagentd.model.compaction.local.draft import Draft
 from dagentd.model.compaction.local.statements import Statement
-from dagentd.model.compaction.local.subjects import likeness, subject, words
+from dagentd.model.compaction.local.subjects import Words, likeness, subject, words
 from dagentd.model.compaction.operations import ListName
 
-_RAREST, _EACH = 8, 40  # words of a statement, and items for each, that are looked at: cost does not grow with the session
+_RAREST, _EACH = (
+    6,
+    16,
+)  # words of a statement, and items for each, that are looked at: cost does not grow with the session
 _NEAR = 4  # messages back to which "scrap that" may point
 
 
@@ -28,36 +33,44 @@ class Matters:
 
     def take(self, new: Statement, name: ListName, source: str, position: int, wanted: bool) -> None:
         """`wanted` is whether there is room for it as an item of its own."""
+        if (known := self._draft.get(item_of(name, new.text, (), "").id)) is not None and not known.resolved:
+            self._draft.also(known.id, source)
+            return
         found = self._candidates(new)
         same = [item for item in found if repeats(new, item.text, self.weight)]
-        replaced = [] if same and (not new.by_user or not new.marker) else self._replaced(new, [i for i in found if i not in same])
+        replaced = (
+            []
+            if same and (not new.by_user or not new.marker)
+            else self._replaced(new, [i for i in found if i not in same])
+        )
         replaced = replaced or ([] if same else self._pointed(new, position))
         if replaced:
             self._supersede(new, replaced, source, position)
         elif same:
-            self._draft.also(same[-1].id, source)
+            self._draft.also(same[0].id, source)
         elif wanted:
             self._keep(self._draft.add(name, new.text, source), new, position)
 
     def reverses(self, new: Statement) -> bool:
-        """Whether it names an earlier decision that it rejects."""
-        return any(item.list == "decisions" and certainty(new, item.text, self.weight) > 1 for item in self._candidates(new))
+        """Whether it names an earlier decision that it changes."""
+        return any(
+            item.list == "decisions" and certainty(new, item.text, self.weight) >= 0.9 for item in self._candidates(new)
+        )
 
     def weight(self, word: str) -> float:
         return math.log(2 + self._count / max(1, len(self._about.get(word, ()))))
 
     def _candidates(self, new: Statement) -> list[Item]:
-        about = subject(new.text)
-        some = about.content.union(about.values, *map(words, new.rejected), *(subject(r).values for r in new.rejected))
+        some = _all_words(new.text).union(*map(_all_words, (*new.rejected, *new.dropped)))
         rarest = sorted((word for word in some if word in self._about), key=lambda word: (len(self._about[word]), word))
-        ids = dict.fromkeys(id for word in rarest[:_RAREST] for id in list(self._about[word])[-_EACH:])
+        ids = dict.fromkeys(id for word in rarest[:_RAREST] for id in islice(reversed(self._about[word]), _EACH))
         held = (self._draft.get(id) for id in ids)
         return [item for item in held if item is not None and not item.resolved]
 
     def _replaced(self, new: Statement, found: list[Item]) -> list[Item]:
         """The one that it reverses most surely, and whatever else says the same as that one."""
         rated = [(certainty(new, item.text, self.weight), at) for at, item in enumerate(found) if not item.pinned]
-        best = max(rated, default=(0.0, 0))
+        best = max(rated, key=lambda pair: (pair[0], -pair[1]), default=(0.0, 0))
         if best[0] <= 0:
             return []
         first = found[best[1]]
@@ -65,7 +78,7 @@ class Matters:
         return [first] + [
             found[at]
             for rate, at in rated
-            if rate > 0 and at != best[1] and likeness(about, subject(found[at].text).content, self.weight) >= 0.5
+            if rate > 0 and at != best[1] and likeness(about, subject(found[at].text).content, self.weight) >= 0.75
         ]
 
     def _pointed(self, new: Statement, position: int) -> list[Item]:
@@ -76,7 +89,11 @@ class Matters:
     def _supersede(self, new: Statement, replaced: list[Item], source: str, position: int) -> None:
         text = new.text
         if not subject(text).content and (about := sorted(subject(replaced[0].text).content)):
-            text = f"{text.rstrip('.')} ({' '.join(word for word in _surface(replaced[0].text) if word)})" if about else text
+            text = (
+                f"{text.rstrip('.')} ({' '.join(word for word in _surface(replaced[0].text) if word)})"
+                if about
+                else text
+            )
         for item in sorted(replaced, key=lambda one: one.list != "decisions"):
             self._forget(item)
             self._keep(self._draft.supersede(item, text, source), new, position)
@@ -88,20 +105,25 @@ class Matters:
 
     def _index(self, item: Item) -> None:
         self._count += 1
-        about = subject(item.text)
-        for word in about.content | about.values:
+        for word in _all_words(item.text):
             self._about[word][item.id] = None
 
     def _forget(self, item: Item) -> None:
         self._count -= 1
-        about = subject(item.text)
-        for word in about.content | about.values:
+        for word in _all_words(item.text):
             self._about[word].pop(item.id, None)
+
+
+def _all_words(text: str) -> Words:
+    about = subject(text)
+    return about.content | about.values | about.units
 
 
 def is_stated(item: Item) -> bool:
     """In somebody's words, as opposed to a record of work."""
-    return item.list == "decisions" or (item.list == "completed" and not item.text.startswith(("Edited ", "Ran `", "Check `")))
+    return item.list == "decisions" or (
+        item.list == "completed" and not item.text.startswith(("Edited ", "Ran `", "Check `"))
+    )
 
 
 def _surface(text: str) -> list[str]:

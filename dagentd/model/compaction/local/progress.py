@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dagentd.model.compaction.local import phrases, prose
+from dagentd.model.compaction.local import asking, phrases, prose
 from dagentd.model.compaction.local.draft import Draft
 from dagentd.model.compaction.local.wishes import Wishes
 from dagentd.model.compaction.turns import Turn
@@ -38,5 +38,10 @@ def _last_asked(turns: Sequence[Turn]) -> tuple[str, str] | None:
 def _substance(words: str) -> Iterator[str]:
     """Requests and questions first; whatever has some length else."""
     said = [prose.shortened(prose.ungreeted(one.text)) for one in prose.sentences(words)]
-    yield from (one for one in said if one.endswith(("?", "？")) or phrases.REQUEST.search(one) or (phrases.MOMENTARY.search(one) and len(one) > 12))
-    yield from (one for one in said if len(one) > 12 and not phrases.AFFIRMED.match(one))
+    yield from (one for one in said if _asks(one.lower()))
+    yield from (one for one in said if len(one) > 12 and not phrases.AFFIRMED.match(one.lower()))
+
+
+def _asks(low: str) -> bool:
+    asked = low.endswith(("?", "？")) or asking.REQUEST.search(low)
+    return bool(asked or (len(low) > 12 and asking.MOMENTARY.search(low)))

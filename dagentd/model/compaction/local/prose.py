@@ -1,4 +1,4 @@
-"""A message's own sentences: without code, quotations, pasted logs and tagged blocks, which are data and state nothing."""
+"""A message's own sentences: without code, quotations, logs and tagged blocks, which are data and state nothing."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ _LOGGED = re.compile(
     |\$\s\S|>>>\s|%\s\S|\|.*\||npm\sERR!|[A-Z]\s{3}|<<<<<<<|>>>>>>>|=======)""",
     re.VERBOSE,
 )
-_CODE = re.compile(r".*(?:[;{}]|\)\s*:|=>|\*/)\s*$|\s*(?:import|from|const|let|var|def|class|return|#include)\s.*[;:('\"]")
+_CODE_ENDS = (";", "{", "}", "):", "=>", "*/")
+_CODE = re.compile(r"\s*(?:import|from|const|let|var|def|class|return|#include)\s.*[;:('\"]")
 _END = re.compile(r"(?:(?<=[.!?…])[\"'”’)\]*_`]{0,3}\s+|(?<=[。！？])[」』”]?\s*)")
-_NO_END = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|z\.B|d\.h|bzw|p\.ej|Mr|Mrs|Dr|St|No|Nr|Fig|ca|v)|\b[A-Z]|^\W*\d+)\.$")
+_NO_END = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|z\.B|d\.h|bzw|p\.ej|Mr|Mrs|Dr|St|No|Nr|Fig|ca|v)|\b[A-Z]|^\W*\d+)\.$"
+)
 _GREETING = re.compile(
-    r"^(?:(?:ok(?:ay)?|great|thanks?(?: you)?|perfect|cool|nice|good|hi|hey|hello|sure|got it|understood|right|yes|yeah|yep"
+    r"^(?:(?:ok(?:ay)?|great|thanks?(?: you)?|perfect|cool|nice|good|hi|hey|hello|sure|got it|understood|right"
+    r"|yes|yeah|yep"
     r"|alright|awesome|makes sense|sounds good|btw|by the way|noted)\b[\s,!.:;—–-]+)+",
     re.IGNORECASE,
 )
@@ -112,8 +116,8 @@ def _is_data(line: str) -> bool:
     begin = line[:400]
     if begin.lstrip().startswith(">") or _LOGGED.match(begin):
         return True
-    indented = begin.startswith(("    ", "\t")) and not _BULLET.match(begin)
-    return bool(indented and _CODE.match(begin)) or (len(line) < 400 and bool(_CODE.match(begin)) and not _wordy(begin))
+    coded = begin.rstrip().endswith(_CODE_ENDS) or bool(_CODE.match(begin))
+    return coded and (begin.startswith(("    ", "\t")) or not _wordy(begin)) and not _BULLET.match(begin)
 
 
 def _wordy(line: str) -> bool:

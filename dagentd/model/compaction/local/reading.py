@@ -9,10 +9,12 @@ from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.local import phrases, progress, prose, wishes
 from dagentd.model.compaction.local.deeds import Deed, deeds
 from dagentd.model.compaction.local.draft import Draft, tokens
-from dagentd.model.compaction.local.failures import ERROR, Failures
+from dagentd.model.compaction.local.failures import Failures
+from dagentd.model.compaction.local.judging import MEDIUM, STRONG, WEAK
 from dagentd.model.compaction.local.matters import Matters
 from dagentd.model.compaction.local.reported import errors
-from dagentd.model.compaction.local.statements import MEDIUM, STRONG, WEAK, Statement, statements
+from dagentd.model.compaction.local.statements import Statement, statements
+from dagentd.model.compaction.local.subjects import words
 from dagentd.model.compaction.local.wishes import Wishes
 from dagentd.model.compaction.local.work import Work
 from dagentd.model.compaction.operations import ListName, Operation
@@ -20,19 +22,20 @@ from dagentd.model.compaction.turns import Turn
 
 # Tokens up to which a statement of that strength is still an item: a checkpoint has some 5 000, and when it is full
 # the oldest leave, so what may be talk must not take the room of what is not.
-_ROOM = {STRONG: 1 << 60, MEDIUM: 3_800, WEAK: 1_800}
+_ROOM = {STRONG: 1 << 60, MEDIUM: 4_400, WEAK: 3_200}
 
 
 class Reading:
     def __init__(self, items: Sequence[Item], turns: Sequence[Turn]) -> None:
         self._draft = Draft(items)
         self._turns = turns
-        self._used = tokens(items)
+        self._used = sum(tokens(item.text) for item in items)
+        self._talk = 200 + 2 * len(turns)  # tokens for what may be talk: early rounds must not fill the room with it
         self._matters, self._wishes = Matters(self._draft), Wishes(self._draft)
         self._failures, self._work = Failures(self._draft), Work(self._draft)
         self._evidence = False  # whether something was achieved since the user spoke last
         self._asked: list[str] = []  # ids of what the user's last message asked for
-        self._proposal = ("", "")
+        self._proposal = ""
 
     def operations(self) -> list[Operation]:
         done: dict[int, list[Deed]] = defaultdict(list)
@@ -63,7 +66,7 @@ class Reading:
         if not said and not turn.words.strip():
             return
         self._affirmed(at, turn)
-        self._evidence, self._asked, self._proposal = False, [], ("", "")
+        self._evidence, self._asked, self._proposal = False, [], ""
         for one in said:
             self._wishes.withdrawn(one.text, turn.id)
         for claim in wishes.claims(said):
@@ -74,21 +77,33 @@ class Reading:
             self._failures.told(line, turn.id)
 
     def _stated(self, found: Statement, at: int, turn: Turn) -> None:
-        if found.kind == "request" and not (found.rejected and self._matters.reverses(found)):
-            if self._used < _ROOM[found.strength]:
+        if found.kind == "request" and not self._matters.reverses(found):
+            if self._has_room(found.strength):
                 self._asked.append(self._wishes.take(found, turn.id))
             return
         name: ListName = "decisions" if found.by_user or found.kind == "decision" else "completed"
-        wanted = self._used < _ROOM[found.strength]
+        wanted = self._has_room(found.strength)
+        if not wanted and not found.marker:
+            return
+        if found.by_user and found.marker > 1:
+            self._wishes.changed(found, turn.id)
         before = len(self._draft)
         self._matters.take(found, name, turn.id, at, wanted)
         if len(self._draft) > before:
-            self._used += len(found.text) // 4 + 3
+            self._took(found)
+
+    def _has_room(self, strength: int) -> bool:
+        return self._used < _ROOM[strength] and (strength > WEAK or self._talk > 0)
+
+    def _took(self, found: Statement) -> None:
+        size = tokens(found.text)
+        self._used += size
+        self._talk -= size if found.strength == WEAK else 0
 
     def _affirmed(self, at: int, turn: Turn) -> None:
         """A short yes makes the assistant's proposal a decision."""
-        text, source = self._proposal
-        if text and len(turn.words) < 120 and phrases.AFFIRMED.match(turn.words.strip()):
+        text = self._proposal
+        if text and len(turn.words) < 120 and phrases.AFFIRMED.match(turn.words.strip().lower()):
             agreed = prose.shortened(f"{text} (user: {prose.shortened(turn.words, 60)})", 400)
             self._matters.take(Statement("decision", agreed, STRONG, True), "decisions", turn.id, at, True)
 
@@ -98,9 +113,9 @@ class Reading:
             self._stated(found, at, turn)
         self._claimed(wishes.claims(said), turn)
         for one in said:
-            if phrases.PROPOSAL.search(one.text):
-                self._proposal = prose.shortened(prose.ungreeted(one.text)), turn.id
-            elif ERROR.search(one.text) and one.text in errors(one.text):
+            if phrases.PROPOSAL.search(one.text.lower()):
+                self._proposal = prose.shortened(prose.ungreeted(one.text))
+            elif one.text in errors(one.text):
                 self._failures.told(one.text, turn.id)
 
     def _claimed(self, claims: list[str], turn: Turn) -> None:
@@ -109,7 +124,7 @@ class Reading:
         if not claims or any(closed) or not self._evidence:
             return
         asked = [item for item in map(self._wishes.get, self._asked) if item is not None]
-        if len(asked) == 1 and len(claims[0]) < 40:
+        if len(asked) == 1 and len(words(claims[0])) < 2:
             self._wishes.close(asked[0], True, turn.id)
-        elif len(claims[0]) > 25 and self._used < _ROOM[WEAK]:
+        elif len(claims[0]) > 25 and self._has_room(WEAK):
             self._draft.add("completed", prose.shortened(claims[0]), turn.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -11,40 +12,73 @@ Weight = Callable[[str], float]
 Words = frozenset[str]
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_TOKEN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}](?:[^\s{_CJK}\"'`(){{}}\[\]<>,;!?*=|]|(?<=\w)['’](?=\w))*|[/~.@#$€£][^\s\"'`(){{}},;!?*]+")
+_TOKEN = re.compile(
+    rf"[{_CJK}]+|[^\W_{_CJK}](?:[^\s{_CJK}\"'`(){{}}\[\]<>,;!?*=|]|(?<=\w)['’](?=\w))*"
+    r"|[/~.@#$€£][^\s\"'`(){},;!?*]+"
+)
 _NUMBER = re.compile(r"[~#$€£]?v?\d[\d.,:_]*(?:%|[a-zµ]{1,4}(?:/[a-z]{1,4})?)?$", re.IGNORECASE)
 _UNIT = re.compile(r"[^\d.,:_~#$€£v]+$")
-_SCOPE = re.compile(r"\b(?:for|as|in|on|inside|within|during|when|für|para|pour|dans)\s+(.+)$", re.IGNORECASE)
+_SCOPE = re.compile(r"\b(?:for|as|in|on|inside|within|during|when|für|para|pour|dans)\s+([^,;:—–(]+)", re.IGNORECASE)
 _FIRST_SCOPE = re.compile(
-    r"(?:^(?:for|in|on|as for|für|para|pour)|\b(?:about|regarding|concerning))\s+(.{2,60}?)(?:[,:;.]|$|\s(?:we|let['’]s|use|I|it)\b)", re.IGNORECASE
+    r"(?:^(?:for|in|on|as for|für|para|pour)|\b(?:about|regarding|concerning))\s+"
+    r"(.{2,60}?)(?:[,:;.]|$|\s(?:we|let['’]s|use|I|it)\b)",
+    re.IGNORECASE,
 )
 _COPULA = re.compile(
-    r"\s(?:(?:will|should|must|shall|has to|have to|needs to|is going to|are going to|is to)\s)?(?:is|are|was|be|becomes?|stays?|equals|to|at|uses?|runs? on|goes|gets"
-    r"|lives in|ist|sind|es|est|sont|son)\s(?:(?:now|still|set|fixed|limited|capped|going to use)\s)?|\s?(?:=|:|：|是|为)\s?"
+    r"\s(?:(?:will|should|must|shall|has to|have to|needs to|is going to|are going to|is to)\s)?(?:is|are|was"
+    r"|be|becomes?|stays?|equals|to|at|uses?|runs? on|goes|gets"
+    r"|lives in|ist|sind|es|est|sont|son)\s(?:(?:now|still|set|fixed|limited|capped|going to use)\s)?|\s?(?:="
+    r"|:|：|是|为)\s?"
+)
+_NAME = re.compile(
+    r"(?<=[^.!?] )[A-Z][\w.+#-]*|^[A-Z][\w.+#-]*(?= it is\b)|\b\w*[a-z][A-Z]\w*|`[^`]+`"
+    r"|\b\w*\d\w*|\b[\w-]+[_/.]\w[\w./-]*"
 )
 _NEGATIVE = re.compile(
-    r"\b(?:not|never|no|none|without|avoid|don['’]?t|doesn['’]?t|won['’]?t|mustn['’]?t|shouldn['’]?t|cannot|can['’]?t|stop|forbidden"
+    r"\b(?:not|never|no|none|without|avoid|don['’]?t|doesn['’]?t|won['’]?t|mustn['’]?t|shouldn['’]?t|cannot"
+    r"|can['’]?t|stop|forbidden"
     r"|nicht|kein\w*|nie|niemals|jamais|pas|nunca|sin|ne)\b|不|别|禁止|ない|しない",
     re.IGNORECASE,
 )
-_ORDINALS = re.compile(r"(?:modul|task|step|phas|iteration|issu|ticket|item|batch|section|part|servic|worker|team|sprint|option|rul|decision|round|shard|day|week|topic|component|featur)$")
-_COUNTS = frozenset(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "fifteen", "twenty", "thirty", "fifty", "hundred"])
-STOP = frozenset(
-    ["a", "about", "above", "actually", "after", "again", "all", "also", "always", "an", "and", "any", "anymore", "are", "as", "at", "be", "because", "been", "before", "but", "by", "can", "cannot", "change", "changed", "come", "could", "decide", "decided", "decision", "did", "do", "does", "doing", "done", "don't", "dont", "each", "every", "everything", "few", "finally", "fix", "for", "forget", "from", "get", "go", "goes", "going", "good", "got", "had", "has", "have", "having", "he", "her", "here", "him", "his", "how", "however", "i", "i'd", "i'll", "i'm", "i've", "if", "in", "instead", "into", "is", "it", "it's", "its", "just", "keep", "let", "let's", "lets", "like", "longer", "ma", "make", "makes", "making", "may", "me", "mind", "more", "most", "much", "must", "my", "need", "needs", "never", "new", "no", "nor", "not", "now", "of", "off", "ok", "okay", "on", "once", "one", "only", "onto", "or", "other", "our", "out", "over", "own", "per", "plan", "please", "prefer", "rather", "really", "remember", "same", "say", "said", "scrap", "second", "set", "shall", "she", "should", "so", "some", "still", "stick", "stop", "such", "sure", "switch", "than", "that", "that's", "the", "their", "them", "then", "there", "these", "they", "thing", "things", "this", "those", "thought", "through", "to", "too", "under", "until", "up", "us", "use", "used", "uses", "using", "very", "via", "wait", "want", "was", "we", "we'll", "we're", "we've", "were", "what", "when", "where", "which", "while", "who", "whole", "why", "will", "with", "without", "won't", "would", "yes", "yet", "you", "you're", "your", "constraint", "requirement", "rule", "note", "important", "plans", "reverting", "revert", "back", "drop", "settle", "settled", "chose", "choose", "chosen", "pick", "agreed", "agree", "least", "max", "maximum", "min", "minimum", "allowed", "today", "tomorrow", "yesterday", "earlier", "later", "already", "currently", "better", "fit", "talking", "take", "team", "der", "die", "das", "den", "dem", "ein", "eine", "einen", "und", "oder", "wir", "nicht", "ist", "sind", "mit", "für", "auf", "im", "zu", "von", "es", "soll", "sollen", "muss", "müssen", "bitte", "statt", "nutzen", "verwenden", "verwende", "nutze", "immer", "nie", "el", "la", "los", "las", "un", "una", "y", "o", "de", "del", "en", "con", "para", "no", "es", "son", "que", "se", "debe", "deben", "usar", "usa", "siempre", "nunca", "le", "les", "et", "ou", "du", "des", "dans", "avec", "pour", "ne", "pas", "est", "sont", "il", "faut", "utiliser", "utilise", "toujours", "jamais", "nous", "on"]
+_ORDINALS = re.compile(
+    r"(?:modul|task|step|phas|iteration|issu|ticket|item|batch|section|part|servic|worker|team|sprint|option|rul"
+    r"|decision|round|shard|day|week|topic|component|featur)$"
 )
+_COUNTED = "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty fifty hundred"
+_COUNTS = frozenset(_COUNTED.split())
+_STOP = """
+a about above actually after again all also always an and any anymore are as at be because been before but by can
+cannot change changed come could decide decided decision did do does doing done don't dont each every everything few
+finally fix for forget from get go goes going good got had has have having he her here him his how however i i'd
+i'll i'm i've if in instead into is it it's its just keep let let's lets like longer ma make makes making may me
+mind more most much must my need needs never new no nor not now of off ok okay on once one only onto or other our
+out over own per plan please prefer rather really remember same say said scrap second set shall she should so some
+still stick stop such sure switch than that that's the their them then there these they thing things this those
+thought through to too under until up us use used uses using very via wait want was we we'll we're we've were what
+when where which while who whole why will with without won't would yes yet you you're your constraint requirement
+rule note important plans reverting revert back drop settle settled chose choose chosen pick agreed agree least max
+maximum min minimum allowed put store stored stores place save host move moved moves moving message take takes run
+runs adopt pls call work build built power powered sign signed base correction update today tomorrow yesterday
+earlier later already currently der die das den dem ein eine einen und oder wir nicht ist sind mit für auf im zu von
+es soll sollen muss müssen bitte statt nutzen verwenden verwende nutze immer nie el la los las un una y o de del en
+con para son que se debe deben usar usa siempre nunca le les et ou du des dans avec pour ne pas est sont il faut
+utiliser utilise toujours jamais nous
+"""
+STOP = frozenset(_STOP.split())
 
 
 @dataclass(frozen=True)
 class Subject:
-    """`values` are numbers, `units` what they count, `head` the words before the verb that gives a value."""
+    """`values` are numbers, `units` what they count, `head` the words before the verb that gives a value,
+    `names` those that are written like one."""
 
     content: Words
     values: Words
     units: Words
     scope: Words
     head: Words
+    names: Words
     negative: bool
-
 
     @property
     def topic(self) -> Words:
@@ -62,6 +96,7 @@ def subject(text: str) -> Subject:
         units,
         words(scoped[1]) if scoped else frozenset(),
         words(parts[0]) if len(parts) > 1 else frozenset(),
+        words(" ".join(_NAME.findall(text))),
         bool(_NEGATIVE.search(text)),
     )
 
@@ -105,7 +140,8 @@ def stem(word: str) -> str:
 
 
 def mass(some: Iterable[str], weight: Weight) -> float:
-    return sum(map(weight, sorted(some)))
+    """Summed exactly: the order of a set differs from run to run, and equal input must give equal output."""
+    return math.fsum(map(weight, some))
 
 
 def likeness(one: Words, other: Words, weight: Weight) -> float:

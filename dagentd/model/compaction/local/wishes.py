@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from itertools import islice
 
 from dagentd.model.compaction.items import Item
-from dagentd.model.compaction.local import phrases, prose
+from dagentd.model.compaction.local import asking, prose
+from dagentd.model.compaction.local.contradiction import certainty
 from dagentd.model.compaction.local.draft import Draft
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Words, containment, likeness, words
@@ -30,9 +32,21 @@ class Wishes:
             if likeness(about, words(item.text), self._weight) >= _SAME:
                 self._draft.also(item.id, source)
                 return item.id
+        if changed := self.changed(wish, source, 0.5):
+            return changed[-1].id
         item = self._draft.add("pending", wish.text, source)
         self._index(item)
         return item.id
+
+    def changed(self, new: Statement, source: str, sure: float = 0.9) -> list[Item]:
+        """What was asked for otherwise: of a wish that is reversed only the newest side stays."""
+        old = [item for item in self._sharing(words(new.text)) if certainty(new, item.text, self._weight) >= sure]
+        for item in old:
+            self._forget(item)
+        after = [self._draft.supersede(item, new.text, source) for item in old]
+        for item in after[-1:]:
+            self._index(item)
+        return after
 
     def done(self, claim: str, evidence: bool, *sources: str) -> bool:
         """A claim closes what it speaks of: as completed where something shows it, else only as no longer open."""
@@ -50,7 +64,7 @@ class Wishes:
 
     def withdrawn(self, sentence: str, source: str) -> bool:
         """Never mind the dark mode."""
-        if not phrases.WITHDRAWN.search(sentence):
+        if not asking.WITHDRAWN.search(sentence.lower()):
             return False
         about = words(sentence)
         closed = [item for item in self._sharing(about) if containment(about, words(item.text), self._weight) >= _DONE]
@@ -67,14 +81,16 @@ class Wishes:
 
     def get(self, id: str) -> Item | None:
         item = self._draft.get(id)
-        return item if item and item.list in ("pending", "inProgress") and not item.resolved and not item.pinned else None
+        return (
+            item if item and item.list in ("pending", "inProgress") and not item.resolved and not item.pinned else None
+        )
 
     def _covers(self, claim: str, item: Item) -> bool:
         about = words(item.text)
         return len(about) > 1 and containment(about, words(claim), self._weight) >= _DONE
 
     def _sharing(self, about: Words) -> list[Item]:
-        ids = sorted({id for word in about for id in list(self._about.get(word, ()))[-MOST:]})
+        ids = sorted({id for word in about for id in islice(reversed(self._about.get(word, {})), MOST)})
         return [item for item in map(self.get, ids) if item is not None]
 
     def _weight(self, word: str) -> float:
@@ -91,6 +107,5 @@ class Wishes:
 
 def claims(sentences: list[prose.Sentence]) -> list[str]:
     """That something is done, said plainly: not what is left, planned or asked."""
-    return [
-        one.text for one in sentences if phrases.CLAIMED.search(one.text[:300]) and not phrases.UNDONE.search(one.text[:300])
-    ]
+    lowered = ((one.text, one.text[:300].lower()) for one in sentences)
+    return [text for text, low in lowered if asking.CLAIMED.search(low) and not asking.UNDONE.search(low)]

@@ -1,4 +1,4 @@
-"""What was completed, from evidence: the files that were changed, folder by folder, and what was built, tested, committed."""
+"""What was completed, from evidence: files that were changed, folder by folder; what was built, tested, committed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _EDITED, _UNKNOWN = "Edited ", "Edited, outcome unknown: "
 _WIDEST = 400  # characters of one item; a folder with more files has several
 _ENTRY = re.compile(r"(.+?)(?: \((\d+) times\))?$")
 _RAN = re.compile(r"(Ran|Check) `([^`]+)`: ")
-_SUMMARY = re.compile(r"^.*\b\d+ (?:passed|passing|tests? passed|ok)\b.*$|^test result: ok.*$|^Tests:\s.*$", re.MULTILINE)
+_SUMMARY = re.compile(
+    r"^.*\b\d+ (?:passed|passing|tests? passed|ok)\b.*$|^test result: ok.*$|^Tests:\s.*$", re.MULTILINE
+)
 _COMMIT = re.compile(r"\bgit (?:commit|tag|push|merge|revert|cherry-pick|rebase)\b")
 
 
@@ -31,7 +33,7 @@ class _Files:
 class Work:
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
-        self._ran = {match[2]: item for item in draft if item.list == "completed" and (match := _RAN.match(item.text))}
+        self._ran = {_key(match[2]): item for item in draft.open("completed") if (match := _RAN.match(item.text))}
         self._changed: dict[tuple[str, str], _Files] = {}
 
     def take(self, deed: Deed) -> bool:
@@ -39,7 +41,7 @@ class Work:
         if deed.kind == "edit" and not deed.failed:
             self._edited(deed)
             return deed.failed is False
-        if deed.kind in ("command", "check") and deed.works and deed.failed is not None:
+        if deed.kind in ("command", "check") and deed.what and deed.works and deed.failed is not None:
             self._was_run(deed)
             return not deed.failed
         return False
@@ -73,17 +75,17 @@ class Work:
 
     def _was_run(self, deed: Deed) -> None:
         what = deed.what.replace("`", "'")
-        key = what if _COMMIT.search(what) else _head(what)
-        known = self._ran.get(what) or next((item for ran, item in self._ran.items() if _head(ran) == key), None)
-        if known is not None and self._draft.get(known.id) is None:
-            known = None
-        if deed.failed:
-            if known is not None and "passed" in known.text and not known.pinned:
-                self._ran[what] = self._draft.supersede(known, f"{_label(deed)} `{what}`: passed earlier, then failed", *deed.sources)
+        known = self._ran.get(_key(what))
+        if not deed.failed:
+            text = f"{_label(deed)} `{what}`: {_outcome(deed)}"
+        elif known is not None:
+            text = f"{_label(deed)} `{what}`: passed earlier, then failed"
+        else:
             return
-        text = f"{_label(deed)} `{what}`: {_outcome(deed)}"
-        item = self._draft.supersede(known, text, *deed.sources) if known else self._draft.add("completed", text, *deed.sources)
-        self._ran[what] = item
+        if known is None:
+            self._ran[_key(what)] = self._draft.add("completed", text, *deed.sources)
+        else:
+            self._ran[_key(what)] = self._draft.supersede(known, text, *deed.sources)
 
 
 def _label(deed: Deed) -> str:
@@ -99,6 +101,10 @@ def _outcome(deed: Deed) -> str:
     return prose.shortened(summary[0].strip(" ="), 100) if summary else "passed"
 
 
+def _key(what: str) -> str:
+    return what if _COMMIT.search(what) else _head(what)
+
+
 def _head(what: str) -> str:
     """`npm run build -- --watch` and `npm run build` are one thing that was run; so is pytest on whatever files."""
     named = [word for word in what.split() if not word.startswith("-") and not re.search(r"[/.=\"']", word)]
@@ -111,8 +117,9 @@ def _by_folder(items: Iterable[Item]) -> dict[tuple[str, str], tuple[Item, dict[
         for verb in (_UNKNOWN, _EDITED):
             if item.text.startswith(verb):
                 times = dict(_parsed(item.text.removeprefix(verb)))
-                if times and list(_texts(verb, times)) == [item.text]:  # else somebody else wrote it: let it be
-                    found[verb, posixpath.dirname(next(iter(times)))] = item, times
+                folders = {posixpath.dirname(path) for path in times}
+                if len(folders) == 1 and _texts(verb, times) == [item.text]:  # else somebody else wrote it: let it be
+                    found[verb, folders.pop()] = item, times
                 break
     return found
 

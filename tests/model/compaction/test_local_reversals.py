@@ -1,0 +1,118 @@
+"""When a statement takes the place of an earlier one: both sides kept is a failure, and so is a decision lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.model.compaction.said import assistant, decisions, items_after, user
+
+OTHERS = (
+    "All endpoints return JSON.",
+    "Never commit directly to main.",
+    "The API listens on port 3000.",
+    "We only support Node 20.",
+)
+
+REVERSED = [
+    # what it rejects is named
+    ("Let's deploy to Heroku.", "We're moving from Heroku to Fly.io."),
+    ("Use Jest for unit tests.", "Let's use Vitest rather than Jest."),
+    ("Use MySQL 8 for the main database.", "I've decided against MySQL; PostgreSQL 16 for the main database."),
+    ("Name the package billing-core.", "The package is called billing-kit instead of billing-core."),
+    ("Log level in production is debug.", "Log level in production should be warn, not debug."),
+    ("Dates are stored as unix timestamps.", "Dates should be stored as ISO strings instead of unix timestamps."),
+    ("API keys go in the .env file.", "API keys no longer go in the .env file, put them in Vault."),
+    ("GraphQL for the public API.", "Forget GraphQL, the public API will be plain REST."),
+    ("Include the CSV export in v1.", "Drop the CSV export from v1."),
+    ("The queue runs on Kafka.", "Kafka didn't work out, the queue is on NATS."),
+    # a word says that something changes, and the subject is the same
+    ("We'll store sessions in Postgres.", "No, put sessions in Redis."),
+    ("Use tabs for indentation.", "Actually, use spaces for indentation."),
+    ("We ship on Friday.", "Change of plan: we ship on Monday."),
+    ("Colors: primary is blue.", "On second thought the primary color should be green."),
+    ("The feature flag is called new_checkout.", "Correction: the feature flag is called checkout_v2."),
+    ("use redis for the queue", "nah, use sqs for the queue"),
+    ("We support IE11.", "We don't support IE11 any more."),
+    ("Use a monorepo.", "Let's not use a monorepo after all, separate repositories please."),
+    # the same thing with another value needs no such word
+    ("The timeout is 30 s", "The timeout is 45 s now"),
+    ("Use port 8080", "Use port 9090 from now on"),
+    ("Retries: 3", "Retries: 5"),
+    ("Passwords need at least 8 characters.", "Passwords need at least 12 characters."),
+    ("The default page size should be 25.", "Change the default page size to 50."),
+    ("Use Redis for the cache.", "Use Memcached for the cache."),
+    # other languages
+    ("Wir verwenden MySQL als Datenbank.", "Planänderung: wir verwenden PostgreSQL statt MySQL als Datenbank."),
+    ("Usamos MySQL para los pedidos.", "Mejor usamos PostgreSQL en lugar de MySQL para los pedidos."),
+    ("On utilise MySQL pour les commandes.", "Finalement on utilise PostgreSQL au lieu de MySQL pour les commandes."),
+    ("数据库使用 MySQL。", "数据库改用 PostgreSQL,不再使用 MySQL。"),
+    ("データベースは MySQL を使います。", "やっぱり MySQL ではなく PostgreSQL を使います。"),
+]
+
+BOTH_HOLD = [
+    ("Use Redis for the cache.", "Use Redis for the session store too."),
+    ("Use Postgres for the database.", "Don't use Redis for sessions."),
+    ("Use port 8080.", "Also use port 9090."),
+    ("The timeout for orders is 30 s.", "The timeout for billing is 45 s."),
+    ("Passwords must have at least 12 characters.", "Passwords must be rotated every 90 days."),
+    ("All API responses must be JSON.", "All API responses must arrive within 200 ms."),
+    ("Use port 8080 for the API.", "Use port 9090 for the admin panel."),
+    ("Deploy the api with Docker.", "Deploy the worker with systemd."),
+    ("Tests must run offline.", "Actually, tests must run in parallel too."),
+    ("Module 3 uses SQLite.", "Module 4 uses DuckDB."),
+    ("Batch size for importer-3 is 500.", "Batch size for importer-7 is 900."),
+    ("Use Vitest for unit tests.", "Use Playwright for end-to-end tests."),
+    ("The config lives in config/app.yaml.", "The schema lives in config/schema.sql."),
+    ("Use British spelling in the docs.", "Use short sentences in the docs."),
+    ("Sessions expire after 30 minutes.", "Sessions are limited to 5 per user."),
+    ("Only admins may change the login page.", "Scrap what I said about the login page, use Svelte there."),
+]
+
+
+def _before(statement: str) -> list[dict[str, object]]:
+    return [*map(user, OTHERS[:2]), user(statement), *map(user, OTHERS[2:]), *[assistant("On with the parser.")] * 6]
+
+
+@pytest.mark.parametrize(("earlier", "later"), REVERSED)
+@pytest.mark.parametrize("apart", [True, False], ids=["in two rounds", "in one"])
+def test_only_the_newest_side_is_left(earlier: str, later: str, apart: bool) -> None:
+    begin = items_after(*_before(earlier)) if apart else ()
+    found = decisions(*(() if apart else _before(earlier)), user(later), items=begin)
+    assert sorted(found) == sorted([*OTHERS, later])
+
+
+@pytest.mark.parametrize(("earlier", "later"), BOTH_HOLD)
+def test_what_does_not_contradict_stays(earlier: str, later: str) -> None:
+    assert {earlier, *OTHERS} <= set(decisions(user(later), items=items_after(*_before(earlier))))
+
+
+def test_a_change_of_plan_colours_the_sentence_after_it() -> None:
+    begin = items_after(user("RabbitMQ carries the events."), *[assistant("Fine.")] * 6)
+    assert decisions(user("Forget RabbitMQ. We use Redis streams for the events."), items=begin) == [
+        "We use Redis streams for the events."
+    ]
+
+
+def test_that_points_at_what_was_just_said_and_not_further_back() -> None:
+    said = user("Use tabs."), assistant("Will do."), user("Scrap that, we use spaces.")
+    assert decisions(*said) == ["Scrap that, we use spaces."]
+    assert decisions(said[0], *[said[1]] * 6, said[2]) == ["Use tabs.", "Scrap that, we use spaces."]
+
+
+def test_a_bare_value_keeps_what_it_is_about() -> None:
+    assert decisions(user("The request timeout is 30."), user("Actually, make it 45.")) == [
+        "Actually, make it 45 (request timeout)"
+    ]
+
+
+def test_back_and_forth_leaves_the_last_word() -> None:
+    told = ["Use npm for the build.", "Switch from npm to yarn for the build.", "Back to npm for the build, not yarn."]
+    assert decisions(*map(user, told)) == [told[-1]]
+
+
+def test_a_pinned_decision_stays_as_it_is() -> None:
+    (item,) = (one for one in items_after(user("Use port 8080")) if one.list == "decisions")
+    found = decisions(user("Use port 9090 from now on"), items=[replace(item, pinned=True)])
+    assert found == ["Use port 8080", "Use port 9090 from now on"]
