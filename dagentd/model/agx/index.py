@@ -88,18 +88,22 @@ def encoded(raw: Raw) -> bytes:
     return _indented(raw, b"    ")
 
 
-def whole(head: Raw, entries: Iterable[bytes]) -> list[bytes]:
-    """The file, from what stands beside the sessions and from their entries."""
+def joined(entries: Iterable[bytes]) -> bytes:
+    """All of them as they stand in the file."""
+    return b",\n    ".join(entries)
+
+
+def whole(head: Raw, entries: bytes) -> list[bytes]:
+    """The file, from what stands beside the sessions and from their entries, joined."""
     parts = [b"{"]
     for number, (key, value) in enumerate(head.items()):
         parts.append((b",\n  " if number else b"\n  ") + json.dumps(key, ensure_ascii=False).encode() + b": ")
-        parts.append(_list(entries) if key == "sessions" else _indented(value, b"  "))
+        parts += _list(entries) if key == "sessions" else [_indented(value, b"  ")]
     return [*parts, b"\n}\n"]
 
 
-def _list(entries: Iterable[bytes]) -> bytes:
-    joined = b",\n    ".join(entries)
-    return b"[\n    " + joined + b"\n  ]" if joined else b"[]"
+def _list(entries: bytes) -> list[bytes]:
+    return [b"[\n    ", entries, b"\n  ]"] if entries else [b"[]"]
 
 
 def _indented(value: Any, by: bytes) -> bytes:

@@ -236,13 +236,10 @@ class GlobalIndex:
                 entry = known if known and same else _Entry(data, index.is_active(each), _size(path))
                 found.setdefault(root, {})[path] = entry
         self._entries, self._head = found, {**raw, "sessions": []}
-        self._says = files.digest(self._rendered(self._head))
+        self._says = files.digest(_rendered(self._head, index.joined(self._sorted())))
 
     def _sorted(self) -> list[bytes]:
         return [some[path].data for _, some in sorted(self._entries.items()) for path in sorted(some)]
-
-    def _rendered(self, head: Raw) -> bytes:
-        return b"".join(index.whole(head, self._sorted()))
 
     def _write(self, now: datetime, told: Raw) -> bool:
         """Only if it would say something else. Its time alone is renewed before others would take it for too old.
@@ -250,10 +247,11 @@ class GlobalIndex:
         head = self._counted(told)
         synced = times.parse(head.get("lastSync"))
         fresh = synced is not None and 0 <= (now - synced).total_seconds() < self._age() / 2
-        if fresh and self._says == files.digest(self._rendered(head)):
+        entries = index.joined(self._sorted())
+        if fresh and self._says == files.digest(_rendered(head, entries)):
             return False
         head = {**head, "lastSync": stamp(now)}
-        data = self._rendered(head)
+        data = _rendered(head, entries)
         make_private(self._file.parent)
         with lockfile.held(self._file.with_name(".index.lock")), disk.explained(self._file):
             sweep(self._file.parent, self._file.parent / "backups")
@@ -271,6 +269,10 @@ class GlobalIndex:
             every = [entry for some in self._entries.values() for entry in some.values()]
             held = index.statistics(held, len(self._entries), [e.active for e in every], (e.size for e in every))
         return {**self._head, "statistics": held}
+
+
+def _rendered(head: Raw, entries: bytes) -> bytes:
+    return b"".join(index.whole(head, entries))
 
 
 def _size(path: str) -> int:

@@ -116,7 +116,7 @@ def test_indexes(raw: dict[str, Any]) -> None:
     if not believed(raw, shapes.Index):
         return
     entries = [index.encoded(each) for each in raw["sessions"]]
-    assert json.loads(b"".join(index.whole(raw, entries)))
+    assert json.loads(b"".join(index.whole(raw, index.joined(entries))))
     for each in raw["sessions"]:
         index.overlaid(each, index.entry(example("session"), Path("/p/x.json"), Path("/p")))
         index.is_active(each)

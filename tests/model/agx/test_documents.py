@@ -58,9 +58,9 @@ def test_the_index_entry_of_the_example_session_is_that_of_the_example_index() -
 def test_the_index_is_written_as_json_of_two_spaces() -> None:
     raw = example("index")
     entries = [index.encoded(each) for each in raw["sessions"]]
-    assert b"".join(index.whole(raw, entries)) == jsontext.pretty(raw)
-    assert b"".join(index.whole(raw, [])) == jsontext.pretty({**raw, "sessions": []})
-    assert b"".join(index.whole({**raw, "sessions": []}, entries * 3)) == jsontext.pretty(
+    assert b"".join(index.whole(raw, index.joined(entries))) == jsontext.pretty(raw)
+    assert b"".join(index.whole(raw, b"")) == jsontext.pretty({**raw, "sessions": []})
+    assert b"".join(index.whole({**raw, "sessions": []}, index.joined(entries * 3))) == jsontext.pretty(
         {**raw, "sessions": raw["sessions"] * 3}
     )
 
