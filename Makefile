@@ -6,18 +6,24 @@ PROJECT ?=
 PIP_INSTALL = pip install -qq --disable-pip-version-check --no-input
 export PROJECT
 
-.PHONY: run test bench clean
+.PHONY: run test bench clean tmux
 
 run: .venv/ready
 	@if [ -n "$$PROJECT" ]; then exec .venv/bin/dagentd run "$$PROJECT"; else exec .venv/bin/dagentd demo; fi
 
-test: .venv-test/ready
+test: .venv-test/ready tmux
 	.venv-test/bin/ruff check
 	.venv-test/bin/mypy --strict
 	.venv-test/bin/python -m pytest --numprocesses auto
 
 bench: .venv-test/ready
 	.venv-test/bin/python -m tests.bench
+
+# The tests that need it are skipped, with the reason, where it cannot be had.
+tmux:
+	@command -v tmux >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y tmux >/dev/null; } || \
+		echo "There is no tmux, so its tests are skipped; install the package tmux to run them." >&2
 
 clean:
 	rm -rf .venv .venv-test dist build

@@ -16,6 +16,7 @@ from dagentd.adapters.process import usage
 from dagentd.adapters.service_manager import Supervisor
 from dagentd.adapters.signals import Signals
 from dagentd.adapters.watch import Watch
+from dagentd.agx import AgxUpkeep
 from dagentd.compacting import Compacting
 from dagentd.errors import DagentdError
 from dagentd.events import Events
@@ -38,6 +39,7 @@ from dagentd.weighing import Weighing
 from dagentd.worker import Worker
 
 if TYPE_CHECKING:
+    from dagentd.jobs.agx import Agx
     from dagentd.jobs.migration import File
 
 PROTOCOL = 1
@@ -89,8 +91,9 @@ class Daemon:
             index = Index(index_file())
             self._worker = Worker(4, clock.stamp, _bug)
             self._upkeep = Upkeep(self._worker, self.settings_of)
+            self._agx = AgxUpkeep(self._worker, lambda: self.settings.agx, lambda: self._watching.follow_home())
             self._watching = Watching(
-                self._upkeep, self.events.publish, paths.registry_file(), self._signals.wake, _bug
+                self._upkeep, self._agx, self.events.publish, paths.registry_file(), self._signals.wake, _bug
             )
             self._weighing = Weighing(self._upkeep, self.settings_of)
             self.compacting = Compacting(self._weighing, self.settings_of, ledger(paths.ledger_file()), _bug)
@@ -153,6 +156,10 @@ class Daemon:
     def roll_back(self, store: Store, under: Path | None) -> list[File]:
         return self._upkeep.roll_back(store, under)
 
+    @property
+    def agx(self) -> Agx:
+        return self._agx.jobs
+
     def shut_down(self) -> None:
         self._signals.stop()
 
@@ -187,7 +194,7 @@ class Daemon:
     def _all_problems(self) -> list[Problem]:
         own, watching = list(self._problems.values()), self._watching.problems()
         others = [*self._upkeep.problems(), *self._weighing.problems(), *self.compacting.problems()]
-        return [*own, *watching, *others, *self.projects.problems()]
+        return [*own, *watching, *others, *self._agx.problems(), *self.projects.problems()]
 
     def _trouble(self) -> list[str]:
         """What the user must do something about, in words."""
@@ -202,6 +209,7 @@ class Daemon:
         while not self._signals.wait(beat):
             for act in (self._keep_lock, self._keep_socket, self._follow, self._listen, self._tell, self._prove):
                 self._attempt(act)
+            self._agx.beat()
 
     def _attempt(self, act: Callable[[], None]) -> None:
         """What goes wrong with one thing leaves the others, is logged once, and shows in status until it is right."""
@@ -270,7 +278,32 @@ def once(project: Project, settings: Settings) -> Report:
     from dagentd.jobs import due
 
     with writing(project, settings) as store:
-        return due.in_project(store, settings)
+        report = due.in_project(store, settings)
+    return Report(report.lines, [*report.problems, *_agx_once(project, settings)])
+
+
+def _agx_once(project: Project, settings: Settings) -> list[Problem]:
+    """What is due in AGX, and what was wrong."""
+    if not settings.agx.enabled or not os.path.lexists(project.root / ".agx"):
+        return []
+    agx = agx_jobs(project.root)
+    errors = []
+    for act in (agx.settle, agx.check, lambda root: agx.check_all()):
+        try:
+            act(project.root)
+        except DagentdError as error:
+            errors.append(error)
+    return [Problem.of("agx", error, clock.stamp()) for error in (*errors, *agx.problems())]
+
+
+def agx_jobs(root: Path | None = None) -> Agx:
+    """AGX of the registered projects and of this one."""
+    from dagentd import settings as loading
+    from dagentd.jobs.agx import Agx
+
+    given = loading.load(paths.config_file()).agx
+    roots = {each.project.root for each in Registry(paths.registry_file()).projects()}
+    return Agx(lambda: given, lambda: sorted({*roots, root} if root is not None else roots))
 
 
 @contextlib.contextmanager

@@ -59,6 +59,30 @@ def lock_file() -> Path:
     return state_dir() / "lock"
 
 
+def agx_dir() -> Path:
+    """AGX's own, of all projects of the user."""
+    return _home() / ".agx"
+
+
+def agx_index_file() -> Path:
+    return agx_dir() / "index.json"
+
+
+def agx_config_file() -> Path:
+    return agx_dir() / "config.json"
+
+
+def agx_confirmed_file() -> Path:
+    """Which commands of which projects the user has seen and allowed."""
+    return state_dir() / "agx-confirmed.json"
+
+
+def claude_projects_dir() -> Path:
+    """Where Claude Code keeps its own sessions; nothing is ever written there."""
+    given = os.environ.get("CLAUDE_CONFIG_DIR", "")
+    return (Path(given) if os.path.isabs(given) else _home() / ".claude") / "projects"
+
+
 def _wanted_socket() -> Path:
     if given := os.environ.get("DAGENTD_SOCKET"):
         return Path(os.path.abspath(given))

@@ -62,6 +62,8 @@ class Surveyed:
         known.sources = {path: files for path, files in known.sources.items() if path in paths}
         if self._watched:
             found = places.of_tree(tree, repository.git_dir(tree.worktree), _all(known.sources))
+            if tree.worktree == self.store.project.root:
+                found |= places.of_agx(tree)
             # One that comes later is heard of by the folder it is in.
             known.places = {path: place for path, place in found.items() if path.is_dir()}
 

@@ -14,9 +14,11 @@ from dagentd.adapters import clock, marks
 from dagentd.adapters.git import repository
 from dagentd.adapters.watch import Watch
 from dagentd.adapters.watch.batches import Batch
+from dagentd.agx import AgxUpkeep
 from dagentd.errors import DagentdError
 from dagentd.model.change import (
     OF_FEATURE,
+    Agx,
     Ask,
     Collect,
     Look,
@@ -43,10 +45,10 @@ _log = logging.getLogger(__name__)
 
 class Watching:
     def __init__(
-        self, upkeep: Upkeep, announce: Announce, registry: Path, on_registry: Callable[[], None],
+        self, upkeep: Upkeep, agx: AgxUpkeep, announce: Announce, registry: Path, on_registry: Callable[[], None],
         on_bug: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
-        self._upkeep, self._announce = upkeep, announce
+        self._upkeep, self._agx, self._announce = upkeep, agx, announce
         self._registry, self._on_registry, self._on_bug = registry, on_registry, on_bug
         self._lock = threading.RLock()
         self._watch: Watch | None = None
@@ -108,10 +110,12 @@ class Watching:
                 for tree in project.checkouts:
                     project.moved(tree)
                 self._upkeep.clear_out(project.store)
+                self._agx.look(project.store)
 
     def drop(self, store: Store) -> None:
         with self._lock:
             self._projects.pop(store.project.root, None)
+            self._agx.drop(store)
             self._rebasing = {tree: held for tree, held in self._rebasing.items() if held[0].store is not store}
             self._follow()
 
@@ -121,6 +125,11 @@ class Watching:
             for project in self._projects.values():
                 self._perform(project, _everything(project))
                 self._upkeep.clear_out(project.store)
+
+    def follow_home(self) -> None:
+        """AGX's own folder came to be."""
+        with self._lock:
+            self._follow()
 
     def made_from(self, store: Store, feature: FeatureFolder, files: Iterable[Path]) -> None:
         """What the contexts of a feature are made from elsewhere is watched too: what a CLAUDE.md imports, and such."""
@@ -166,6 +175,8 @@ class Watching:
         for path in batch.paths:
             if path == self._registry:
                 self._on_registry()
+            elif path in self._agx.files and not marks.is_own(path):
+                self._agx.check_soon()
             elif path.parent in self._places and not marks.is_own(path):
                 project, place = self._places[path.parent]
                 is_folder = path in self._places or os.path.isdir(path)  # Path.is_dir raises where stat is refused
@@ -200,6 +211,8 @@ class Watching:
             self._upkeep.renew(project.store, feature)
         for tree in _moved(project, asks):
             self._head(project, tree)
+        if Agx() in asks:
+            self._agx.look(project.store)
 
     def _survey(self, project: Surveyed, trees: set[Tree | None]) -> None:
         changes = project.survey(None if None in trees else {tree for tree in trees if tree is not None})
@@ -217,7 +230,7 @@ class Watching:
         }
         self._places = found
         if self._watch is not None:
-            self._watch.follow([self._registry.parent, *found])
+            self._watch.follow([self._registry.parent, *self._agx.folders(), *found])
 
     def _head(self, project: Surveyed, tree: Tree) -> None:
         """A rebase is one change, however many commits it makes."""
@@ -234,6 +247,8 @@ class Watching:
         self._announce("git:changed", project=str(project.store.project.root), feature_id=only, **where)
         for feature in features:
             self._upkeep.renew(project.store, feature)
+        if tree.worktree == project.store.project.root:
+            self._agx.look(project.store)
 
     def _rebase_pause(self) -> float:
         """While commits come in one stream, we hear of them only when the longest wait for a batch is over."""
@@ -246,7 +261,7 @@ class Watching:
 
 def _everything(project: Surveyed) -> set[Ask]:
     features = {Reconcile(feature) for each in project.checkouts.values() for feature in each.features}
-    return {Survey(), Collect(), *features, *map(Moved, project.checkouts)}
+    return {Survey(), Collect(), Agx(), *features, *map(Moved, project.checkouts)}
 
 
 def _is_about_something(project: Surveyed, ask: Ask) -> bool:

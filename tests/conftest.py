@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 FEATURE = "feat-login"
-_FOREIGN = ("GIT_", "XDG_", "DAGENTD_", "ANTHROPIC_", "CLAUDE_")
+_FOREIGN = ("GIT_", "XDG_", "DAGENTD_", "ANTHROPIC_", "CLAUDE_", "TMUX")
 _GITCONFIG = """\
 [user]
 	name = Test
@@ -40,7 +40,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
         monkeypatch.delenv(name)
     places = {"HOME": ".", "XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": "state", "XDG_DATA_HOME": "data"}
-    places |= {"XDG_CACHE_HOME": "cache", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp"}
+    places |= {"XDG_CACHE_HOME": "cache", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp", "TMUX_TMPDIR": "tmux"}
     for name, below in places.items():
         place = folder / below
         place.mkdir(mode=0o700, exist_ok=True)

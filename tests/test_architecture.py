@@ -25,6 +25,7 @@ RANKS = {
     "store": 4,
     "jobs": 5,
     "upkeep": 6,
+    "agx": 6,
     "surveyed": 6,
     "watching": 7,
     "weighing": 7,

@@ -74,6 +74,19 @@ def read(path: Path, limit: int = DOCUMENT_LIMIT) -> bytes:
         os.close(fd)
 
 
+def tail(path: Path, limit: int) -> tuple[bytes, int]:
+    """The last bytes of a regular file of any size, and that size."""
+    with disk.explained(path):
+        fd = _open(path)
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
+                raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
+            return os.pread(fd, limit, max(0, status.st_size - limit)), status.st_size
+        finally:
+            os.close(fd)
+
+
 def _open(path: Path) -> int:
     # O_NONBLOCK: opening a FIFO that somebody put there must not wait for a writer.
     return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

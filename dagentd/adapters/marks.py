@@ -13,7 +13,7 @@ _own: dict[str, Mark] = {}  # by text: a Path takes 400 bytes more
 _lock = threading.Lock()
 
 
-def of(path: Path) -> Mark | None:
+def of(path: str | Path) -> Mark | None:
     """Equal as long as nobody wrote to it, but for a write of the same length in the same tick of the clock (4 ms)."""
     try:
         status = os.lstat(path)

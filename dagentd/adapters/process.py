@@ -120,6 +120,27 @@ def lives(pid: int) -> bool:
         return True
 
 
+def born(pid: int) -> int | None:
+    """In ticks since the machine started: with the number of a process, this tells it from all others. None where
+    there is no /proc."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def born_at(pid: int) -> float | None:
+    """The same as seconds since 1970, to a second or so."""
+    ticks = born(pid)
+    try:
+        with open("/proc/stat", "rb") as file:
+            booted = next((int(line.split()[1]) for line in file if line.startswith(b"btime ")), None)
+    except OSError:
+        return None
+    return None if ticks is None or booted is None else booted + ticks / os.sysconf("SC_CLK_TCK")
+
+
 @dataclass(frozen=True)
 class Usage:
     resident: int  # bytes

@@ -40,6 +40,7 @@ COMMANDS = {
     "migrate": ("dagentd.cli.migrate:migrate", "Make sessions of files of older formats, or take that back."),
     "restore": ("dagentd.cli.restoring:restore", "Bring a session back whose worktree is gone."),
     "forget": ("dagentd.cli.forgetting:forget", "Remove a session and all its traces for good."),
+    "agx": ("dagentd.cli.agx:agx", "Keep sessions of branches, tmux and Claude, in .agx of a project and in ~/.agx."),
     "service": ("dagentd.cli.service:service", "Let systemd or launchd start dagentd and watch it."),
     "call": ("dagentd.cli.calling:call", "Call a method of the daemon and print its result."),
     "events": ("dagentd.cli.calling:events", "Print events as they come, one JSON object a line, until Ctrl-C."),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from dagentd.model.project import FeatureFolder, Tree
 
 # A context or a role that another program wrote asks for nothing, and a journal has one writer: us.
-_MAYBE_OLD = re.compile(r"[^.].*\.json")
+_JSON = re.compile(r"[^.].*\.json")
 _DOCUMENT = re.compile(r"(?:session|chat|checkpoint|memory)_(.+)\.json")
 
 
@@ -68,7 +68,12 @@ class Collect:
     """A hook left word."""
 
 
-Ask = Survey | Look | Renew | RenewTree | Moved | Reconcile | Migrate | Collect
+@dataclass(frozen=True)
+class Agx:
+    """AGX files of the project may have changed."""
+
+
+Ask = Survey | Look | Renew | RenewTree | Moved | Reconcile | Migrate | Collect | Agx
 Asks = frozenset[Ask]
 OF_FEATURE = (Look, Renew, Reconcile, Migrate)
 NOTHING: Asks = frozenset()
@@ -81,6 +86,7 @@ class Place:
     names: Mapping[str, Asks] = field(default_factory=dict)  # of entries that mean something
     folders: Asks = NOTHING  # of any entry that is a folder, or was one that we watch
     any: Asks = NOTHING  # of whatever entry
+    json: Asks = NOTHING  # of a NAME.json that is not hidden
     sessions_of: FeatureFolder | None = None  # whose sessions have their documents here, with their id in the name
     all: Asks = NOTHING  # if anything in it may have changed
 
@@ -88,10 +94,10 @@ class Place:
 def asked(place: Place, name: str, *, folder: bool, gone: bool) -> Asks:
     """A document that is gone is not looked at: it is never made again in reaction to that. One of a session that we
     do not know may be of an older format."""
-    asks = place.any | place.names.get(name, NOTHING)
+    asks = place.any | place.names.get(name, NOTHING) | (place.json if _JSON.fullmatch(name) else NOTHING)
     if folder:
         asks |= place.folders
-    elif name not in place.names and place.sessions_of is not None and _MAYBE_OLD.fullmatch(name):
+    elif name not in place.names and place.sessions_of is not None and _JSON.fullmatch(name):
         match = _DOCUMENT.fullmatch(name)
         look = (Look(place.sessions_of, match[1]),) if match else ()
         asks = frozenset((*look, Migrate(place.sessions_of)))

@@ -9,7 +9,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from dagentd.errors import InvalidInput
-from dagentd.rpc import compaction_methods, daemon_methods, migration_methods, params, project_methods, session_methods
+from dagentd.rpc import (
+    agx_methods,
+    compaction_methods,
+    daemon_methods,
+    migration_methods,
+    params,
+    project_methods,
+    session_methods,
+)
 from dagentd.rpc.params import Params
 
 
@@ -86,6 +94,15 @@ METHODS = {
         Method("migration.plan", params.Migration, migration_methods.plan, slow=True),
         Method("migration.run", params.Migration, migration_methods.run, slow=True),
         Method("migration.rollback", params.Migration, migration_methods.rollback, slow=True),
+        Method("agx.list", params.AgxSessions, agx_methods.sessions, slow=True),
+        Method("agx.get", params.OfAgx, agx_methods.get, slow=True),
+        Method("agx.new", params.NewAgx, agx_methods.new, slow=True),
+        Method("agx.switch", params.OneAgx, agx_methods.switch, slow=True),
+        Method("agx.archive", params.OneAgx, agx_methods.archive, slow=True),
+        Method("agx.restore", params.OneAgx, agx_methods.restore, slow=True),
+        Method("agx.claude", params.AgxClaude, agx_methods.claude, slow=True),
+        Method("agx.cleanup", params.AgxCleanup, agx_methods.cleanup, slow=True),
+        Method("agx.index", params.AgxIndex, agx_methods.index, slow=True),
         Method("events.subscribe", params.Subscribe, daemon_methods.subscribe),
         Method("events.unsubscribe", params.Unsubscribe, daemon_methods.unsubscribe),
         Method("rpc.discover", params.Nothing, daemon_methods.discover),

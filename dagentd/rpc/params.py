@@ -116,6 +116,44 @@ class BuildRequest(OfSession):
     user_message: str = ""
 
 
+class AgxSessions(Params):
+    project: str | None = None
+    state: str | None = None
+
+
+class OfAgx(Params):
+    session_id: str | None = None
+    project: str | None = None
+
+
+class OneAgx(Params):
+    """`project` may be left out where the id is unique."""
+
+    session_id: str
+    project: str | None = None
+
+
+class NewAgx(Params):
+    project: str
+    name: str | None = None
+    description: str = ""
+    tags: list[str] = Field(default_factory=list)
+
+
+class AgxClaude(OfAgx):
+    claude_session_id: str
+
+
+class AgxCleanup(Params):
+    project: str
+    session_ids: list[str] = Field(default_factory=list)
+    dry_run: bool = False
+
+
+class AgxIndex(Params):
+    rebuild: bool = False
+
+
 class ForceCompact(OfSession):
     """`proposalId` applies what was previewed; `again` does from history what was compacted without a model."""
 

@@ -20,6 +20,7 @@ from dagentd.store.session import Session
 from dagentd.store.store import Store
 
 if TYPE_CHECKING:
+    from dagentd.jobs.agx import Agx
     from dagentd.jobs.compaction import Proposal
     from dagentd.jobs.migration import File
 
@@ -64,6 +65,9 @@ class Service(Protocol):
 
     def roll_back(self, store: Store, under: Path | None) -> list[File]:
         """Take migrations back."""
+
+    @property
+    def agx(self) -> Agx: ...
 
     @property
     def compacting(self) -> Compacting: ...

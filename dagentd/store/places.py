@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dagentd.model.change import (
     NOTHING,
+    Agx,
     Ask,
     Asks,
     Collect,
@@ -58,6 +59,16 @@ def of_tree(tree: Tree, git_dir: Path | None, sources: Iterable[Path] = ()) -> P
     return _with_sources(found, tree, sources)
 
 
+def of_agx(tree: Tree) -> Places:
+    """Of the project's own checkout. Locks and temp files in it ask for nothing."""
+    agx, survey = _asks(Agx()), _asks(Survey(tree))
+    folder = tree.worktree / ".agx"
+    return {
+        folder: Place({"config.json": agx, "sessions": agx | survey}, all=agx | survey),
+        folder / "sessions": Place({".current": agx}, json=agx, all=agx),
+    }
+
+
 def is_known(path: Path, tree: Tree) -> bool:
     """Whether a file that contexts are made from is heard of by its name."""
     return path in (tree.worktree / ".claude" / "CLAUDE.md", *(tree.worktree / name for name in RULES))
@@ -67,7 +78,7 @@ def _of_checkout(tree: Tree) -> Places:
     """A .git that goes takes the git folders of all worktrees with it; a .dagent that is barred is told of the whole
     project."""
     renew, survey, whole = _asks(RenewTree(tree)), _asks(Survey(tree)), _asks(Survey())
-    names = {**dict.fromkeys(RULES, renew), ".claude": renew | survey}
+    names = {**dict.fromkeys(RULES, renew), ".claude": renew | survey, ".agx": survey | _asks(Agx())}
     names |= dict.fromkeys((".dagent", ".git", layout.WORKTREES), whole)
     return {
         tree.worktree: Place(names, all=renew | survey),

@@ -22,6 +22,7 @@ PARTS = (
     "contexts",
     "hooks",
     "migrating",
+    "agx",
     "compacting",
     "resting",
 )

@@ -1,0 +1,220 @@
+"""AGX for all projects of one user: what commands, tools on the socket and the daemon do with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from dagentd import paths
+from dagentd.adapters import clock, marks, tmux
+from dagentd.adapters.git.repository import Head, head
+from dagentd.adapters.marks import Mark
+from dagentd.errors import DagentdError, NotAllowed
+from dagentd.jobs.agx import asked, branches, tidying, windows
+from dagentd.jobs.agx.conversations import Conversations
+from dagentd.model.agx import Raw, section
+from dagentd.model.agx import index as indexing
+from dagentd.model.agx.cleanup import Step
+from dagentd.model.agx.config import Config, effective
+from dagentd.settings.tables import Agx as AgxSettings
+from dagentd.store.agx import configs
+from dagentd.store.agx.folder import AgxFolder
+from dagentd.store.agx.index import GlobalIndex
+from dagentd.store.agx.sessions import Sessions
+
+Seen = tuple[Head, tuple[Mark | None, ...]]
+_DAILY = timedelta(days=1)
+
+
+class Agx:
+    """`roots` are of the projects that are registered or served: theirs are the sessions in the index."""
+
+    def __init__(self, settings: Callable[[], AgxSettings], roots: Callable[[], Iterable[Path]]) -> None:
+        self._settings, self._roots = settings, roots
+        self._index = GlobalIndex(paths.agx_index_file(), _document, self._folders)
+        self._conversations = Conversations()
+        self._cleaned: dict[Path, datetime] = {}
+        self._settled: dict[Path, Seen] = {}
+
+    # --- what there is ------------------------------------------------------------------------------------
+
+    def sessions(self, root: Path) -> Sessions:
+        if not self._settings().enabled:
+            raise NotAllowed("AGX is switched off", path=paths.config_file(), hint="Set agx.enabled = true.")
+        return Sessions(AgxFolder(root), self.config(root))
+
+    def config(self, root: Path | None) -> Config:
+        given = self._settings()
+        own = {} if root is None else configs.of_project(AgxFolder(root))
+        return effective(configs.user(), own, cleanup_days=given.cleanup_days, index_interval=given.index_interval_s)
+
+    def listed(self, root: Path | None, state: str | None = None) -> list[Raw]:
+        """Entries as in the index; of one project from its files, with which of them is current."""
+        found = self._index.entries() if root is None else self._of_project(self._seen(root))
+        return [each for each in found if state in (None, section(each, "status").get("state"))]
+
+    def _of_project(self, sessions: Sessions) -> list[Raw]:
+        folder, current = sessions.folder, sessions.current()
+        return [
+            {**indexing.entry(raw, folder.session_file(raw["sessionId"]), folder.root), "isCurrent": is_current}
+            for raw in sessions.all()[0]
+            for is_current in (raw["sessionId"] == current,)
+        ]
+
+    def get(self, root: Path, session_id: str | None = None) -> Raw:
+        sessions = self._seen(root)
+        return sessions.load(session_id or asked.current(sessions))
+
+    def _seen(self, root: Path) -> Sessions:
+        """With what tmux says now; where that cannot be written, as they are."""
+        sessions = self.sessions(root)
+        with contextlib.suppress(DagentdError):
+            if sessions.folder.is_there() and windows.refresh(sessions, tmux.sessions(), clock.now()):
+                self.updated([root])
+        return sessions
+
+    def has(self, root: Path, session_id: str) -> bool:
+        return os.path.lexists(AgxFolder(root).session_file(session_id))
+
+    # --- what is asked for --------------------------------------------------------------------------------
+
+    def new(self, root: Path, name: str | None = None, description: str = "", tags: Sequence[str] = ()) -> Raw:
+        return self._followed(root, asked.new(self.sessions(root), name, description, tags, clock.now()))
+
+    def switch(self, root: Path, session_id: str) -> Raw:
+        return self._followed(root, asked.switch(self.sessions(root), session_id, clock.now()))
+
+    def archive(self, root: Path, session_id: str) -> Raw:
+        return self._followed(root, asked.archive(self.sessions(root), session_id, clock.now()))
+
+    def restore(self, root: Path, session_id: str) -> Raw:
+        return self._followed(root, asked.restore(self.sessions(root), session_id, clock.now()))
+
+    def claude(self, root: Path, claude_id: str, session_id: str | None = None) -> Raw:
+        now, sessions = clock.now(), self.sessions(root)
+        found = self._conversations.given(root, claude_id, now)
+        return self._followed(root, asked.claude(sessions, session_id or asked.current(sessions), found, now))
+
+    def open(self, root: Path, session_id: str | None, confirm: windows.Confirm) -> tuple[str, bool]:
+        """The name of the tmux session, and whether it was made now."""
+        sessions = self.sessions(root)
+        opened = windows.open_session(sessions, session_id or asked.current(sessions), confirm, clock.now())
+        self.updated([root])
+        return opened
+
+    def cleanup_plan(self, root: Path, names: Sequence[str] = ()) -> list[Step]:
+        sessions = self.sessions(root)
+        return tidying.named(sessions, names) if names else tidying.plan(sessions, clock.now())
+
+    def cleanup(self, root: Path, names: Sequence[str] = ()) -> list[Step]:
+        """What was done of the plan."""
+        steps = self.cleanup_plan(root, names)
+        if steps:
+            steps = tidying.apply(self.sessions(root), steps, clock.now())
+            self.updated([root], cleaned=bool(steps))
+        return steps
+
+    def index(self, rebuild: bool = False) -> Raw:
+        """Check it now, also where it is not kept up by itself; what it says beside its sessions."""
+        self._index.check(everything=rebuild)
+        return self._index.summary()
+
+    # --- what happens by itself ---------------------------------------------------------------------------
+
+    def settle(self, root: Path) -> None:
+        """HEAD of the project's own checkout may have moved, or files of its sessions changed. The index does not
+        follow here: many projects are settled at once, and it is one file."""
+        sessions, now = self.sessions(root), clock.now()
+        if not sessions.folder.is_there() or self._settled.get(root) == _seen(sessions.folder):
+            return
+        configs.migrate_project(sessions.folder, sessions.config.backup_count, now)
+        sessions.migrate(now)
+        branches.follow(sessions, now)
+        self._settled[root] = _seen(sessions.folder)
+
+    def check(self, root: Path) -> None:
+        """What is due from time to time: nobody tells of Claude, and time itself passes. The index is not written."""
+        sessions, now = self.sessions(root), clock.now()
+        if not sessions.folder.is_there():
+            return
+        self._conversations.refresh(sessions, now)
+        if root not in self._cleaned or now - self._cleaned[root] >= _DAILY:
+            self.cleanup(root)
+            self._cleaned[root] = now
+
+    def check_all(self) -> None:
+        """What tmux says of all projects at once, and the index. What fails leaves the rest, and is raised last."""
+        errors: list[DagentdError] = []
+        for act in (self._migrate_configuration, partial(self._check_tmux, errors), self.check_index):
+            try:
+                act()
+            except DagentdError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    def _migrate_configuration(self) -> None:
+        configs.migrate_user(self.config(None).backup_count, clock.now())
+
+    def _check_tmux(self, errors: list[DagentdError]) -> None:
+        there = [folder.root for folder in self._folders()]
+        if not there:
+            return
+        running, now = tmux.sessions(), clock.now()
+        for root in windows.concerned(there, running, self._index.entries()):
+            try:
+                windows.refresh(self.sessions(root), running, now)
+            except DagentdError as error:
+                errors.append(error)
+
+    def check_index(self) -> None:
+        known = self._folders() or os.path.lexists(paths.agx_index_file())
+        if known and self._keeps_index():
+            self._index.check()
+
+    def updated(self, roots: Iterable[Path], *, cleaned: bool = False) -> None:
+        """The index follows."""
+        if self._keeps_index():
+            self._index.update([AgxFolder(root) for root in roots], cleaned=cleaned)
+
+    def problems(self) -> list[DagentdError]:
+        return list(self._index.errors.values())
+
+    def forget(self, root: Path) -> None:
+        self._cleaned.pop(root, None)
+        self._settled.pop(root, None)
+        self._index.forget(root)
+
+    # --- inside -------------------------------------------------------------------------------------------
+
+    def _followed(self, root: Path, raw: Raw) -> Raw:
+        self.updated([root])
+        return raw
+
+    def _keeps_index(self) -> bool:
+        return self._settings().enabled and self.config(None).global_index and self._index.is_automatic()
+
+    def _folders(self) -> list[AgxFolder]:
+        """Of projects that have AGX; one whose folder is barred is told of by its own jobs."""
+        found = []
+        for root in self._roots():
+            try:
+                if (folder := AgxFolder(root)).is_there():
+                    found.append(folder)
+            except DagentdError:
+                continue
+        return found
+
+
+def _seen(folder: AgxFolder) -> Seen:
+    """By which a project is known to be as it was when it was settled; nothing of a session is read for it."""
+    files = [folder.config_file, paths.agx_config_file(), *map(folder.session_file, folder.ids())]
+    return head(folder.root), tuple(marks.of(path) for path in files)
+
+
+def _document(folder: AgxFolder, session_id: str) -> Raw:
+    return Sessions(folder, Config()).load(session_id)

@@ -1,0 +1,91 @@
+"""What somebody asks to have done to a session: each under the project's AGX lock, each answering the document."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+
+from dagentd.adapters.git.repository import head
+from dagentd.errors import Conflict, CorruptFile, NotAllowed, NotFound
+from dagentd.jobs.agx import branches, tidying
+from dagentd.model.agx import Raw, changed, lifecycle, naming, session
+from dagentd.model.agx.session import Claude
+from dagentd.store.agx.sessions import Sessions, Writing
+
+
+def current(sessions: Sessions) -> str:
+    found = sessions.current()
+    if found is None:
+        hint = "Name one, or make one with `dagentd agx new`."
+        raise NotFound("there is no current AGX session", path=sessions.folder.current_file, hint=hint)
+    return found
+
+
+def new(sessions: Sessions, name: str | None, description: str, tags: Sequence[str], now: datetime) -> Raw:
+    """A session under a name, or that of the branch that is checked out; it is the current one from then on."""
+    root, where = sessions.folder.root, head(sessions.folder.root)
+    if name is None and where.branch is None:
+        hint = "Give the session a name: dagentd agx new NAME"
+        raise NotAllowed("HEAD is detached: there is no branch to make a session for", path=root, hint=hint)
+    variant = name or str(where.branch)
+    session_id = naming.checked(name) if name else sessions.of_branch(variant)
+    if os.path.lexists(sessions.folder.session_file(session_id)):
+        hint = f"dagentd agx switch {session_id}"
+        raise Conflict("is there already", path=sessions.folder.session_file(session_id), hint=hint)
+    raw = session.new(session_id, root, sessions.config, variant, branches.state(sessions, where), now)
+    raw = session.entered(changed(raw, "metadata", description=description, tags=list(tags)), "initial_switch", now)
+    with sessions.writing() as writing:
+        writing.create(raw)
+        if where.branch is not None and sessions.last_branch() is None:
+            writing.set_branch(where.branch)
+        branches.leave(sessions, writing, session_id, "switched", now)
+        writing.set_current(session_id)
+    return raw
+
+
+def switch(sessions: Sessions, session_id: str, now: datetime) -> Raw:
+    if lifecycle.state_of(sessions.load(session_id)) == "archived":
+        hint = f"dagentd agx restore {session_id}"
+        raise Conflict("is archived", path=sessions.folder.session_file(session_id), hint=hint)
+    with sessions.writing() as writing:
+        return _enter(sessions, writing, session_id, "switched", now)
+
+
+def _enter(sessions: Sessions, writing: Writing, session_id: str, reason: str, now: datetime) -> Raw:
+    count = sessions.config.statistics
+    raw = writing.update(session_id, lambda raw: session.entered(raw, reason, now, count=count), now)
+    branches.leave(sessions, writing, session_id, "switched", now)
+    writing.set_current(session_id)
+    return raw
+
+
+def archive(sessions: Sessions, session_id: str, now: datetime) -> Raw:
+    with sessions.writing() as writing:
+        raw = writing.update(
+            session_id, lambda raw: tidying.archived(raw, sessions, "archived_by_user", now), now, backup=True
+        )
+        if sessions.current() == session_id:
+            writing.set_current(None)
+        return raw
+
+
+def restore(sessions: Sessions, session_id: str, now: datetime) -> Raw:
+    """Out of the archive, out of the trash, or from a backup where its file makes no sense or is gone."""
+    with sessions.writing() as writing:
+        try:
+            sessions.load(session_id)
+        except NotFound:
+            if not writing.bring_back(session_id) and not writing.mend(session_id):
+                raise
+        except CorruptFile:
+            if not writing.mend(session_id):
+                raise
+        if lifecycle.state_of(sessions.load(session_id)) != "archived":
+            return sessions.load(session_id)
+        return writing.update(session_id, lambda raw: tidying.restored(raw, sessions, now), now, backup=True)
+
+
+def claude(sessions: Sessions, session_id: str, found: Claude, now: datetime) -> Raw:
+    with sessions.writing() as writing:
+        return writing.update(session_id, lambda raw: session.accessed(session.with_claude(raw, found), now), now)

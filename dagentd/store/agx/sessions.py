@@ -1,0 +1,211 @@
+"""The sessions of one project: found, read, and changed by one writer at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from dagentd.adapters import aside, clock, disk, files, lockfile
+from dagentd.errors import Conflict, CorruptFile, DagentdError, InvalidInput, NotFound
+from dagentd.model import ids
+from dagentd.model.agx import Raw, naming, session, shapes, versions
+from dagentd.model.agx.cleanup import Trashed
+from dagentd.model.agx.config import Config
+from dagentd.store.agx import backups, documents
+from dagentd.store.agx.folder import AgxFolder, keep_private, sweep
+
+_SUFFIX = ".json"
+
+Change = Callable[[Raw], Raw]
+
+
+class Sessions:
+    def __init__(self, folder: AgxFolder, config: Config) -> None:
+        self.folder, self.config = folder, config
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """With the project's AGX lock held; the folders are made if they are not there."""
+        self.folder.make()
+        with lockfile.held(self.folder.lock_file):
+            yield Writing(self)
+
+    def migrate(self, now: datetime) -> None:
+        """Those of an older format become current, each beside a backup; one that cannot be read is left."""
+        older = [each for each in self.folder.ids() if self._is_older(each)]
+        if older:
+            with self.writing() as writing:
+                for session_id in older:
+                    writing.update(session_id, lambda raw: raw, now)
+
+    def _is_older(self, session_id: str) -> bool:
+        path = self.folder.session_file(session_id)
+        try:
+            return versions.is_older(documents.read(path), path) and bool(self.load(session_id))
+        except (DagentdError, FileNotFoundError):
+            return False
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    def load(self, session_id: str) -> Raw:
+        path = self.folder.session_file(session_id)
+        self.folder.is_there()
+        try:
+            return self.checked(documents.read(path), path)
+        except FileNotFoundError:
+            raise NotFound(f"no AGX session {session_id!a}", path=path, hint="dagentd agx list") from None
+
+    def checked(self, raw: Raw, path: Path) -> Raw:
+        """A document that was read from `path`, in today's format."""
+        raw = documents.checked(raw, path, shapes.Session, lambda old: self._lacking(old, path))
+        if raw["sessionId"] != path.name.removesuffix(_SUFFIX):
+            told = f"says that it is session {raw['sessionId']!a}"
+            raise CorruptFile(told, path=path, hint="Give the file the name of its session, or mend sessionId.")
+        return raw
+
+    def all(self) -> tuple[list[Raw], list[DagentdError]]:
+        """Those that can be read, and why others cannot."""
+        found, errors = [], []
+        for session_id in self.folder.ids():
+            try:
+                found.append(self.load(session_id))
+            except NotFound:  # removed at this moment
+                continue
+            except DagentdError as error:
+                errors.append(error)
+        return found, errors
+
+    def current(self) -> str | None:
+        """The name in `.current`, whether there is such a session or not."""
+        try:
+            name = files.read(self.folder.current_file, 4096).decode("utf-8", "replace").strip()
+        except FileNotFoundError:
+            return None
+        return name if ids.is_safe(name) else None
+
+    def last_branch(self) -> str | None:
+        try:
+            return files.read(self.folder.branch_file, 4096).decode("utf-8", "surrogateescape").strip("\n") or None
+        except FileNotFoundError:
+            return None
+
+    def of_branch(self, branch: str) -> str:
+        """The id that the branch's session has, or would have."""
+
+        def is_of_another(session_id: str) -> bool:
+            try:
+                return session.branch_of(self.load(session_id)) != branch
+            except NotFound:
+                return False
+            except (CorruptFile, Conflict):  # damaged or newer: whoever's it is, it is not written over
+                return False
+
+        return naming.of_branch(branch, is_of_another)
+
+    def trash(self) -> list[Trashed]:
+        return backups.trashed(self.folder.trash)
+
+    def backups(self, session_id: str) -> list[Path]:
+        return backups.of(self.folder.backups, session_id)
+
+    def _lacking(self, old: Raw, path: Path) -> Raw:
+        variant = path.name.removesuffix(_SUFFIX)
+        return session.new(variant, self.folder.root, self.config, variant, session.Git(), clock.now())
+
+
+class Writing:
+    """What may be done while the lock is held."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions, self._folder = sessions, sessions.folder
+        sweep(self._folder.sessions, self._folder.path, self._folder.backups)
+
+    def create(self, raw: Raw) -> Raw:
+        path = self._folder.session_file(str(raw["sessionId"]))
+        documents.create(path, raw)
+        return raw
+
+    def update(self, session_id: str, change: Change, now: datetime, *, backup: bool = False) -> Raw:
+        """Apply a change; what it is called with is in today's format. What it leaves as it is, is not written."""
+        path = self._folder.session_file(session_id)
+        self._sessions.load(session_id)
+
+        def apply(raw: Raw) -> Raw:
+            older = versions.is_older(raw, path)
+            before = self._sessions.checked(raw, path)
+            after = session.modified(before, change(before), now)
+            if older or (backup and after != before):
+                self._back_up(path, now)
+            return after
+
+        return documents.edit(path, apply)[1]
+
+    def discard(self, session_id: str, now: datetime) -> None:
+        """Into the trash: from there it can be brought back."""
+        path = self._folder.session_file(session_id)
+        if not os.path.lexists(path):
+            raise NotFound(f"no AGX session {session_id!a}", path=path, hint="dagentd agx list")
+        backups.move(path, self._folder.trash, now)
+
+    def bring_back(self, session_id: str) -> bool:
+        """The newest of this name in the trash; False if there is none."""
+        held = next((each for each in self._sessions.trash() if each.session_id == session_id), None)
+        path = self._folder.session_file(session_id)
+        if held is None:
+            return False
+        if os.path.lexists(path):
+            raise Conflict("is there already", path=path, hint="Archive and clean up that one first.")
+        with disk.explained(path):
+            disk.rename_new(self._folder.trash / held.name, path)
+            disk.sync_folder(path.parent)
+        return True
+
+    def mend(self, session_id: str) -> bool:
+        """Put the newest backup in the place of a file that makes no sense, or is gone; what it says is kept beside it.
+        False if there is no backup that makes sense."""
+        path = self._folder.session_file(session_id)
+        for backup in reversed(self._sessions.backups(session_id)):
+            try:
+                raw = self._sessions.checked(documents.read(backup), path)
+            except DagentdError:
+                continue
+            with disk.explained(path), contextlib.suppress(FileNotFoundError):
+                aside.save_beside(path, "corrupt", files.read(path))
+            documents.put(path, raw)
+            return True
+        return False
+
+    def delete(self, name: str) -> None:
+        """Out of the trash, for good."""
+        if os.path.basename(name) != name:
+            raise InvalidInput(f"{name!a} is no name in the trash", hint="dagentd agx cleanup --dry-run")
+        with disk.explained(self._folder.trash / name), contextlib.suppress(FileNotFoundError):
+            disk.remove(self._folder.trash / name)
+
+    def set_current(self, session_id: str | None) -> None:
+        self._put(self._folder.current_file, session_id)
+
+    def set_branch(self, branch: str | None) -> None:
+        self._put(self._folder.branch_file, branch)
+
+    def _put(self, path: Path, text: str | None) -> None:
+        """Without a line end: other programs take the content as the name."""
+        data = (text or "").encode("utf-8", "surrogateescape")
+        with disk.explained(path):
+            try:
+                if files.read(path, 4096) == data:
+                    return
+            except FileNotFoundError:
+                if not data:
+                    return
+            keep_private(path, 0o600)
+            if data:
+                files.put(path, data)
+            else:
+                disk.remove(path)
+
+    def _back_up(self, path: Path, now: datetime) -> None:
+        backups.back_up(path, self._folder.backups, self._sessions.config.backup_count, now)
