@@ -5,23 +5,23 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagentd import __version__, paths
-from dagentd.adapters import clock, disk, log
+from dagentd.adapters import clock, log
 from dagentd.adapters.lock import single_instance
-from dagentd.adapters.process import usage
 from dagentd.adapters.service_manager import Supervisor
 from dagentd.adapters.signals import Signals
 from dagentd.adapters.watch import Watch
 from dagentd.agx import AgxUpkeep
+from dagentd.alone import index_file
 from dagentd.compacting import Compacting
+from dagentd.condition import Condition
 from dagentd.errors import DagentdError
 from dagentd.events import Events
 from dagentd.jobs.reconcile import Report
-from dagentd.jobs.summary import project as project_summary
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
 from dagentd.projects import Projects
@@ -43,13 +43,9 @@ if TYPE_CHECKING:
     from dagentd.jobs.migration import File
 
 PROTOCOL = 1
-LOCK_WAIT = 5.0  # seconds that a command waits for a busy project
 _HEARTBEAT = 5.0  # seconds between two looks at what nobody tells us about: the socket's file, the registry
 _DRAIN = 2.0  # seconds for clients, and then for jobs, when we are told to stop: 5 are allowed
 _CLOSE = 0.9  # seconds for documents that are behind
-
-# What the user must do something about; the other problems are notes.
-_GRAVE = ("journal", "documents", "project", "read-only", "daemon", "watch-cookie")
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +65,6 @@ class Daemon:
         self._looked = self._started
         self._exit = 0
         self._degraded = False
-        self._problems: dict[str, Problem] = {}  # our own, by what we could not do
 
     def run(self, ready: Callable[[], None]) -> int:
         self._lock = single_instance()
@@ -100,6 +95,9 @@ class Daemon:
             self._upkeep.sources, self._upkeep.touched = self._watching.made_from, self._weighing.weigh_some
             self.projects = Projects(
                 self.settings_of, index, self._upkeep, self._watching, self.events.publish, self._weighing.changed
+            )
+            self._condition = Condition(
+                self._worker, self._upkeep, self._watching, self._weighing, self.compacting, self._agx, self.projects
             )
             stack.callback(self._finish, index)
             self._server = Server(paths.socket(), self)
@@ -164,42 +162,16 @@ class Daemon:
         self._signals.stop()
 
     def status(self) -> dict[str, Any]:
-        jobs = self._jobs()
-        used = usage()
+        trouble = self._condition.trouble()
         return {
             "pid": os.getpid(),
-            "health": "stopping" if self._signals.stopping.is_set() else "degraded" if self._trouble() else "ok",
+            "health": "stopping" if self._signals.stopping.is_set() else "degraded" if trouble else "ok",
             "version": __version__,
             "protocol": PROTOCOL,
             "uptime": round(clock.monotonic() - self._started, 1),
-            "projects": [project_summary(store, self._watching.worktrees(store)) for store in self.stores()],
-            "queues": {"waiting": jobs.pop("queues"), **jobs, "done": self._worker.done},
-            "watches": {**self._watching.status(), "everySeconds": self.settings.watch.reconcile_s},
-            "spend": self._spend(),
-            "problems": [problem.raw() for problem in self._all_problems()],
-            "memory": vars(used) if used else None,
+            **self._condition.told(self.settings),
             "connections": self._server.count(),
         }
-
-    def _jobs(self) -> dict[str, list[dict[str, Any]]]:
-        """Of both workers: compactions have one of their own, because they may wait for a model."""
-        both = self._worker.status(), self.compacting.status()
-        return {name: [each for jobs in both for each in jobs[name]] for name in both[0]}
-
-    def _spend(self) -> dict[str, Any]:
-        """Of the last day, beside what it may come to."""
-        spent, caps = self.compacting.ledger.spend(), self.settings.compaction
-        return {**vars(spent), "maxCallsPerHour": caps.max_calls_per_hour, "maxTokensPerDay": caps.max_tokens_per_day}
-
-    def _all_problems(self) -> list[Problem]:
-        own, watching = list(self._problems.values()), self._watching.problems()
-        others = [*self._upkeep.problems(), *self._weighing.problems(), *self.compacting.problems()]
-        return [*own, *watching, *others, *self._agx.problems(), *self.projects.problems()]
-
-    def _trouble(self) -> list[str]:
-        """What the user must do something about, in words."""
-        failing = [str(each["message"]) for each in self._jobs()["failing"]]
-        return failing + [problem.message for problem in self._all_problems() if problem.id in _GRAVE]
 
     # --- living -------------------------------------------------------------------------------------------
 
@@ -215,12 +187,12 @@ class Daemon:
         """What goes wrong with one thing leaves the others, is logged once, and shows in status until it is right."""
         try:
             act()
-            self._problems.pop(act.__name__, None)
+            self._condition.own.pop(act.__name__, None)
         except DagentdError as error:
-            known = self._problems.get(act.__name__)
+            known = self._condition.own.get(act.__name__)
             if known is None or known.message != error.message:
                 _log.warning("%s", error)
-                self._problems[act.__name__] = Problem.of("daemon", error, clock.stamp())
+                self._condition.own[act.__name__] = Problem.of("daemon", error, clock.stamp())
 
     def _keep_lock(self) -> None:
         if not self._lock.in_place():
@@ -241,7 +213,7 @@ class Daemon:
 
     def _tell(self) -> None:
         """Whoever listens hears when something went wrong, and when all is well again."""
-        trouble = self._trouble()
+        trouble = self._condition.trouble()
         if bool(trouble) != self._degraded:
             self._degraded = bool(trouble)
             self.events.publish("daemon:degraded" if trouble else "daemon:recovered", messages=trouble)
@@ -268,63 +240,3 @@ class Daemon:
 
 def _bug(error: BaseException) -> None:
     logged(error)
-
-
-# --- without a daemon --------------------------------------------------------------------------------------------
-
-
-def once(project: Project, settings: Settings) -> Report:
-    """Do everything that is due in one project."""
-    from dagentd.jobs import due
-
-    with writing(project, settings) as store:
-        report = due.in_project(store, settings)
-    return Report(report.lines, [*report.problems, *_agx_once(project, settings)])
-
-
-def _agx_once(project: Project, settings: Settings) -> list[Problem]:
-    """What is due in AGX, and what was wrong."""
-    if not settings.agx.enabled or not os.path.lexists(project.root / ".agx"):
-        return []
-    agx = agx_jobs(project.root)
-    errors = []
-    for act in (agx.settle, agx.check, lambda root: agx.check_all()):
-        try:
-            act(project.root)
-        except DagentdError as error:
-            errors.append(error)
-    return [Problem.of("agx", error, clock.stamp()) for error in (*errors, *agx.problems())]
-
-
-def agx_jobs(root: Path | None = None) -> Agx:
-    """AGX of the registered projects and of this one."""
-    from dagentd import settings as loading
-    from dagentd.jobs.agx import Agx
-
-    given = loading.load(paths.config_file()).agx
-    roots = {each.project.root for each in Registry(paths.registry_file()).projects()}
-    return Agx(lambda: given, lambda: sorted({*roots, root} if root is not None else roots))
-
-
-@contextlib.contextmanager
-def writing(project: Project, settings: Settings) -> Iterator[Store]:
-    """The project's store with its lock held; what is behind is written before it is let go."""
-    index = Index(index_file())
-    try:
-        store = Store(project, index, settle=settings.watch.settle_ms / 1000, wait=LOCK_WAIT)
-        try:
-            yield store
-        finally:
-            store.close()
-    finally:
-        index.close()
-
-
-def index_file() -> Path | None:
-    """None, and so an index in memory, where the state folder cannot be made: it is only a cache."""
-    try:
-        with disk.explained(paths.state_dir()):
-            disk.make_folders(paths.state_dir())
-    except DagentdError:
-        return None
-    return paths.index_file()

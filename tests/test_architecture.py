@@ -31,10 +31,12 @@ RANKS = {
     "weighing": 7,
     "compacting": 8,
     "projects": 8,
+    "alone": 6,
+    "condition": 9,
     "rpc": 6,
-    "daemon": 9,
-    "cli": 10,
-    "__main__": 11,
+    "daemon": 10,
+    "cli": 11,
+    "__main__": 12,
 }
 
 # Each outside library has one module that knows it, here.

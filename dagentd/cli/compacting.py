@@ -65,9 +65,10 @@ def undo(session: str, where: Path, worktree: str | None, as_json: bool) -> None
 @project_option
 @worktree_option
 def pin(session: str, what: str, message: bool, off: bool, where: Path, worktree: str | None) -> None:
-    """Keep an item of the checkpoint, or a message in chat, whatever is compacted.
+    """Keep an item of the checkpoint, or a message in chat.
 
-    `dagentd show SESSION` shows the ids of the items.
+    It then stays, whatever is compacted. `dagentd show SESSION` shows the ids of the items, and
+    `dagentd messages SESSION --json` those of the messages.
     """
     with compaction_of(session, worktree, where) as work:
         work.pin(item=None if message else what, message=what if message else None, pinned=not off)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from dagentd import daemon, paths
+from dagentd import alone, paths
 from dagentd.adapters import git
 from dagentd.cli.project import serving, settings_of
 from dagentd.jobs.compaction import Compactor, How, Proposal
@@ -41,7 +41,7 @@ def compaction_of(session: str, worktree: str | None, where: Path) -> Iterator[C
             yield _ByDaemon(running, whose | ({"worktree": worktree} if worktree else {}))
             return
     settings = settings_of(project)
-    with daemon.writing(project, settings) as store, store.using(session, worktree) as found:
+    with alone.writing(project, settings) as store, store.using(session, worktree) as found:
         yield _ByOurselves(found, settings)
 
 

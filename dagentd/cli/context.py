@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dagentd import daemon
+from dagentd import alone
 from dagentd.cli import output
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option, project_option, reading, settings_of, worktree_option
@@ -63,7 +63,7 @@ def _rebuilt(project: Project, folder: SessionFolder) -> dict[str, Any] | None:
         if error.code != NotFound.code:
             raise
     settings = settings_of(project)
-    with daemon.writing(project, settings) as store:
+    with alone.writing(project, settings) as store:
         return contexts.rebuild_one(store, folder, settings, Checkouts())
 
 

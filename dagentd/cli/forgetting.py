@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from dagentd import daemon
+from dagentd import alone
 from dagentd.adapters import git
 from dagentd.cli import output
 from dagentd.cli.project import project_option, reading, settings_of
@@ -40,7 +40,7 @@ def forget(session: str, yes: bool, where: Path) -> int:
     # Not on the socket: an agent that may add messages must not be able to destroy them. The daemon lets go instead.
     with lock.claimed(project):
         _have_daemon_look()
-        with daemon.writing(project, settings_of(project)) as store:
+        with alone.writing(project, settings_of(project)) as store:
             removed = store.forget(session)
     _have_daemon_look()
     output.line(f"{session} is forgotten: {len(removed)} files removed.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dagentd import daemon
+from dagentd import alone
 from dagentd.adapters import git
 from dagentd.cli import output, progress
 from dagentd.cli.output import Column
@@ -78,7 +78,7 @@ class _Work:
             found = self._by_daemon("migration.run", advance)
             if found is not None:
                 return found
-            with daemon.writing(self._project, self._settings) as store:
+            with alone.writing(self._project, self._settings) as store:
                 how = (self._settings, self._under, advance)
                 return [file for each in store.features() for file in _migrated(store, each, *how)]
 
@@ -86,7 +86,7 @@ class _Work:
         found = self._by_daemon("migration.rollback", None)
         if found is not None:
             return found
-        with daemon.writing(self._project, self._settings) as store:
+        with alone.writing(self._project, self._settings) as store:
             return [file for each in store.features() for file in migration.rollback(store, each, self._under)]
 
     def _by_daemon(self, method: str, advance: progress.Advance | None) -> list[File] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dagentd import daemon
+from dagentd import alone
 from dagentd.adapters import git
 from dagentd.cli import output
 from dagentd.cli.project import json_option, project_option, serving, settings_of
@@ -30,7 +30,7 @@ def restore(session: str, feature: str | None, worktree: str | None, where: Path
     given = {"featureId": feature, "worktree": worktree}
     found = _by_daemon(project, session, {key: value for key, value in given.items() if value is not None})
     if found is None:
-        with daemon.writing(project, settings_of(project)) as store:
+        with alone.writing(project, settings_of(project)) as store:
             found = store.restore(session, feature, worktree).document()
     if as_json:
         output.print_json(found)

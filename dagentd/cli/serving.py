@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dagentd import daemon, paths, settings
+from dagentd import alone, daemon, paths, settings
 from dagentd.adapters import git, log
 from dagentd.adapters.service_manager import supervisor
 from dagentd.cli import output
@@ -61,7 +61,7 @@ def _tell_serving(served: daemon.Daemon) -> None:
 def _once(projects: list[Project], as_json: bool) -> int:
     found = 0
     for project in projects:
-        report = _by_daemon(project) or daemon.once(project, settings_of(project))
+        report = _by_daemon(project) or alone.once(project, settings_of(project))
         (_tell_json if as_json else _tell)(project, report)
         found += len(report.problems)
     return 1 if found else 0

@@ -69,6 +69,11 @@ def good(root: str) -> dict[str, dict[str, Any]]:
         "session.setAgentDescription": {**ours, "agentDescription": {"agentType": "pm"}},
         "session.buildRequest": {**ours, "userMessage": "Go on"},
         "session.previewRequest": {**ours, "userMessage": "Go on"},
+        "session.pin": {**ours, "messageId": "m", "pinned": False},
+        "session.previewCompaction": ours,
+        "session.forceCompact": {**ours, "again": False},
+        "session.undoCompaction": ours,
+        "session.getCompactionMetrics": ours,
         "session.clearMessages": ours,
         "session.archive": ours,
         "session.restore": {"sessionId": LOST, "featureId": FEATURE, "project": root, "worktree": FEATURE},
@@ -123,6 +128,10 @@ def test_every_method_succeeds_with_good_parameters(client: Client, project: Sam
         "agentDescTokens", "contextTokens", "checkpointTokens", "messagesTokens", "userPromptTokens", "total", "limit",
         "needsCompaction",
     }  # fmt: skip
+    assert set(results["session.forceCompact"]) == {
+        "method", "messagesCompacted", "tokensReclaimed", "checkpointVersion"
+    }  # fmt: skip
+    assert results["session.undoCompaction"]["messagesRestored"] == results["session.forceCompact"]["messagesCompacted"]
     assert results["session.archive"]["status"] == "archived"
     assert (results["session.restore"]["id"], results["session.restore"]["featureId"]) == (LOST, FEATURE)
     assert keys["events.subscribe"] == ["continuous", "seq", "subscription"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dagentd import daemon
+from dagentd import alone
 from dagentd.adapters import git
 from dagentd.cli import output
 from dagentd.errors import InvalidInput, NotRunning
@@ -30,7 +30,7 @@ def ask(where: Path, method: str, given: dict[str, Any], local: Local) -> Any:
                 return running.call(method, project=str(root), **known)
     except NotRunning:
         pass
-    return local(daemon.agx_jobs(root), root)
+    return local(alone.agx_jobs(root), root)
 
 
 def ask_of_all(method: str, given: dict[str, Any], local: Callable[[Agx], Any]) -> Any:
@@ -39,7 +39,7 @@ def ask_of_all(method: str, given: dict[str, Any], local: Callable[[Agx], Any]) 
         with Client() as running:
             return running.call(method, **given)
     except NotRunning:
-        return local(daemon.agx_jobs())
+        return local(alone.agx_jobs())
 
 
 def make_sure(question: str, agx: Agx, where: Path, yes: bool) -> None:

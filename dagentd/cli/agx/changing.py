@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dagentd import daemon
+from dagentd import alone
 from dagentd.cli import output
 from dagentd.cli.agx.asking import ask, make_sure
 from dagentd.cli.project import json_option, project_option
@@ -52,7 +52,7 @@ def archive(session: str, yes: bool, where: Path, as_json: bool) -> None:
 
     What is archived is removed to the trash once it has not been used for as long again.
     """
-    make_sure(f"Archive {session}?", daemon.agx_jobs(), where, yes)
+    make_sure(f"Archive {session}?", alone.agx_jobs(), where, yes)
     raw = ask(where, "agx.archive", {"sessionId": session}, lambda agx, root: agx.archive(root, session))
     _tell(raw, as_json, f"{session} is archived. `dagentd agx restore {session}` takes that back.")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dagentd import daemon
+from dagentd import alone
 from dagentd.cli import output
 from dagentd.cli.agx.asking import ask, make_sure
 from dagentd.cli.output import Column
@@ -31,7 +31,7 @@ def cleanup(names: tuple[str, ...], dry_run: bool, yes: bool, where: Path, as_js
     if steps and not dry_run:
         if not as_json:
             _tell(steps)
-        make_sure("Do this?", daemon.agx_jobs(), where, yes)
+        make_sure("Do this?", alone.agx_jobs(), where, yes)
         steps = _ask(where, names, False)["steps"]
     if as_json:
         output.print_json({"steps": steps})

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dagentd import daemon, paths
+from dagentd import alone, paths
 from dagentd.adapters import clock, git
 from dagentd.cli import output
 from dagentd.cli.output import Column
@@ -38,7 +38,7 @@ def config(key: str | None, value: str | None, local: bool, where: Path | None, 
 
 
 def _set(folder: AgxFolder | None, key: str, value: Any) -> None:
-    keep = daemon.agx_jobs().config(folder.root if folder else None).backup_count
+    keep = alone.agx_jobs().config(folder.root if folder else None).backup_count
     if folder is None:
         configs.set_user(key, value, keep, clock.now())
     else:

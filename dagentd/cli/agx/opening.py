@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from dagentd import daemon
+from dagentd import alone
 from dagentd.adapters import git, tmux
 from dagentd.cli import output
 from dagentd.cli.agx.asking import ask
@@ -33,7 +33,7 @@ def open_session(session: str | None, detached: bool, yes: bool, where: Path) ->
         raise InvalidInput("tmux needs a terminal", hint="Add --detached to only make the session.")
     root = git.project_at(where).root
     # Here and not in the daemon: it runs commands, in the user's own environment.
-    agx = daemon.agx_jobs(root)
+    agx = alone.agx_jobs(root)
     name, made = agx.open(root, session, lambda windows: yes or _confirmed(windows))
     if detached:
         output.line(f"{name} {'was made' if made else 'runs already'}: tmux attach -t '={name}'")

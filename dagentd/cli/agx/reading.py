@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dagentd import daemon
+from dagentd import alone
 from dagentd.adapters import git
 from dagentd.cli import output
 from dagentd.cli.agx.asking import ask, ask_of_all
@@ -32,7 +32,7 @@ def list_sessions(every: bool, state: str | None, where: Path, as_json: bool) ->
         found = ask_of_all("agx.list", {"state": state} if state else {}, lambda agx: _listed(agx.listed(None, state)))
     else:
         found = ask(where, "agx.list", {"state": state}, lambda agx, root: _listed(agx.listed(root, state)))
-    wrong = [] if every else daemon.agx_jobs().sessions(git.project_at(where).root).all()[1]
+    wrong = [] if every else alone.agx_jobs().sessions(git.project_at(where).root).all()[1]
     if as_json:
         output.print_json(found)
     else:
