@@ -36,7 +36,7 @@ class Projections:
         self._settle = settle
         self._files = {name: Projection(name, path, temps) for name, path in places(folder).items()}
         self._io = threading.RLock()
-        self._next_write = 0.0
+        self._next_write = self._next_probe = 0.0
         self._failures = 0
         self._saved = clock.monotonic()
 
@@ -156,10 +156,10 @@ class Projections:
 
     def _appendable(self, now: float) -> bool:
         """A journal that cannot be appended holds the documents back, and nobody may come to add to it."""
-        if self._chronicle.journal.broken and now >= self._next_write:
+        if self._chronicle.journal.broken and now >= self._next_probe:
             self._chronicle.try_again()
             if self._chronicle.journal.broken:
-                self._back_off(now)
+                self._next_probe = now + self._longer()
         return not self._chronicle.journal.broken
 
     @property
@@ -169,8 +169,8 @@ class Projections:
 
     def _next_due(self) -> float | None:
         due = [late.due for each in self._files.values() for late in each.replaced]
-        wanted = self.dirty() or self._chronicle.journal.broken
-        return min([*due, *([self._next_write] if wanted else [])], default=None)
+        due += [self._next_probe] if self._chronicle.journal.broken else []
+        return min([*due, *([self._next_write] if self.dirty() else [])], default=None)
 
     def _try(self, now: float, work: Callable[[], None]) -> bool:
         try:
@@ -190,14 +190,15 @@ class Projections:
 
     def _failed(self, now: float, error: DagentdError) -> None:
         """The journal holds everything; the documents follow when the disk allows."""
-        self._back_off(now)
+        self._next_write = now + self._longer()
         if not self.folder.path.is_dir():
             self._chronicle.gone = complaints.gone(self.folder)
         self._chronicle.note("documents", error)
 
-    def _back_off(self, now: float) -> None:
+    def _longer(self) -> float:
+        """For how many seconds to wait after one more failure."""
         self._failures += 1
-        self._next_write = now + min(60.0, 2.0**self._failures / 10)
+        return min(60.0, 2.0**self._failures / 10)
 
     def _write(self) -> None:
         """Write what is behind. A long chat is written so seldom that writing takes a tenth of the time at most."""
