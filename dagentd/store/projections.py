@@ -36,9 +36,8 @@ class Projections:
         self._settle = settle
         self._files = {name: Projection(name, path, temps) for name, path in places(folder).items()}
         self._io = threading.RLock()
-        self._next_write = 0.0
-        self._failures = 0  # of writing documents, in a row
-        self._tries, self._next_try = 0, 0.0  # of appending to a journal that failed
+        self._next_write = self._next_probe = 0.0
+        self._failures = 0
         self._saved = clock.monotonic()
 
     # --- opening ------------------------------------------------------------------------------------------
@@ -157,23 +156,20 @@ class Projections:
 
     def _appendable(self, now: float) -> bool:
         """A journal that cannot be appended holds the documents back, and nobody may come to add to it."""
-        if self._chronicle.journal.broken and now >= self._next_try:
+        if self._chronicle.journal.broken and now >= self._next_probe:
             self._chronicle.try_again()
-            self._tries += 1
-            self._next_try = now + _pause(self._tries)
-        if not self._chronicle.journal.broken:
-            self._tries, self._next_try = 0, 0.0
+            if self._chronicle.journal.broken:
+                self._next_probe = now + self._longer()
         return not self._chronicle.journal.broken
 
     @property
     def failing(self) -> bool:
         """The documents cannot be written just now."""
-        return self._failures > 0 or self._chronicle.journal.broken is not None
+        return self._failures > 0
 
     def _next_due(self) -> float | None:
         due = [late.due for each in self._files.values() for late in each.replaced]
-        if self._chronicle.journal.broken:
-            due.append(self._next_try)
+        due += [self._next_probe] if self._chronicle.journal.broken else []
         return min([*due, *([self._next_write] if self.dirty() else [])], default=None)
 
     def _try(self, now: float, work: Callable[[], None]) -> bool:
@@ -194,11 +190,15 @@ class Projections:
 
     def _failed(self, now: float, error: DagentdError) -> None:
         """The journal holds everything; the documents follow when the disk allows."""
-        self._failures += 1
-        self._next_write = now + _pause(self._failures)
+        self._next_write = now + self._longer()
         if not self.folder.path.is_dir():
             self._chronicle.gone = complaints.gone(self.folder)
         self._chronicle.note("documents", error)
+
+    def _longer(self) -> float:
+        """For how many seconds to wait after one more failure."""
+        self._failures += 1
+        return min(60.0, 2.0**self._failures / 10)
 
     def _write(self) -> None:
         """Write what is behind. A long chat is written so seldom that writing takes a tenth of the time at most."""
@@ -255,7 +255,3 @@ class Projections:
     def still(self) -> contextlib.AbstractContextManager[Any]:
         """While this lasts, no document is read or written."""
         return self._io
-
-
-def _pause(failures: int) -> float:
-    return min(60.0, 2.0**failures / 10)

@@ -28,18 +28,17 @@ class Projector:
         self._thread.start()
 
     def soon(self, tended: Tended) -> None:
-        """There is work. Cheap when it is already known."""
-        if tended in self._due:
+        """There is work. Cheap when it is already known. What failed may go well now, whatever it waits for."""
+        if tended in self._due and not tended.failing:
             return
         with self._changed:
             self._due[tended] = 0.0
             self._changed.notify()
 
     def stop(self) -> None:
-        """Finish what is due at any time and can be done, then end."""
+        """Finish what is due at any time and can be done, then end. What failed is tried once more, now."""
         with self._changed:
             self._stopping = True
-            self._due = {tended: due for tended, due in self._due.items() if not tended.failing}
             self._changed.notify()
         self._thread.join()
 
@@ -49,27 +48,27 @@ class Projector:
 
     def _turn(self) -> bool:
         """One after the other; in a function of its own, so that what is done is not held until the next is due."""
-        tended = self._next()
-        if tended is None:
+        if (found := self._next()) is None:
             return False
+        tended, early = found
         try:
-            due = tended.tend(clock.monotonic())
+            due = tended.tend(clock.monotonic() + early)
         except Exception as bug:  # the others must still be served
             self._on_bug(bug)
             due = clock.monotonic() + 60 if not self._stopping else None
         with self._changed:
-            if due is not None and not (self._stopping and tended.failing):
+            if due is not None and not (early and tended.failing):
                 self._due[tended] = due
         return True
 
-    def _next(self) -> Tended | None:
+    def _next(self) -> tuple[Tended, float] | None:
+        """What is due, and by how many seconds it is early: what failed is tried a last time when we stop."""
         with self._changed:
             while True:
                 now = clock.monotonic()
                 tended = min(self._due, key=lambda each: self._due[each], default=None)
-                if tended is not None and self._due[tended] <= now:
-                    del self._due[tended]
-                    return tended
+                if tended is not None and (self._due[tended] <= now or (self._stopping and tended.failing)):
+                    return tended, max(0.0, self._due.pop(tended) - now)
                 if tended is None and self._stopping:
                     return None
                 self._changed.wait(self._due[tended] - now if tended is not None else None)

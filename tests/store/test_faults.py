@@ -468,6 +468,19 @@ def test_what_is_well_again_is_seen_to_be_so_without_anybody_looking(
     assert reader.agree(place.pm).chat[0] == "a"
 
 
+def test_a_document_that_failed_is_written_at_the_end_if_it_can_be(place: Place, faults: Faults, wait: Wait) -> None:
+    with place.session() as session:
+        session.add(said("a"))
+        faults.fail(errno.ENOSPC, "create")
+        for _ in range(12):
+            wait(100)
+            session.tend(clock.monotonic())
+        assert told_of(session, "documents")  # and the next try is a minute away
+        session.add(said("b"))
+        faults.mend()
+    assert reader.agree(place.pm).chat == ["a", "b"]
+
+
 class Failing:
     """Has something to do that cannot be done, for an hour."""
 
