@@ -79,16 +79,31 @@ def perform(items: Sequence[Item], operations: Iterable[Operation], at: str) -> 
 
 def _change(held: dict[str, Item], operation: Operation, at: str) -> Change | None:
     if isinstance(operation, Add):
-        item = new(operation.list, operation.text, operation.sources, at)
-        return None if item.id in held or not item.text else Change("added", None, item)
+        item = new(operation.list, operation.text, operation.sources, at, taken=held)
+        return None if not item.text or _twin(held, item) else Change("added", None, item)
     before = held.get(operation.item)
     if before is None:
         return None
     sources = sources_of((*before.sources, *operation.sources))
     if isinstance(operation, Move):
         after = replace(before, list=operation.to, sources=sources, resolved=False)
-        return None if before.list == operation.to else Change("moved", before, after)
+        return None if before.listed == operation.to else Change("moved", before, after)
     if isinstance(operation, Resolve):
         return None if before.resolved else Change("resolved", before, replace(before, sources=sources, resolved=True))
-    after = replace(new(before.list, operation.text, operation.sources, at), pinned=before.pinned)
-    return None if after.id == before.id or not after.text else Change("superseded", before, after)
+    return _superseded(held, before, new(before.list, operation.text, operation.sources, at, taken=held))
+
+
+def _superseded(held: dict[str, Item], before: Item, after: Item) -> Change | None:
+    """What is there already takes the place of both, with what is known of it."""
+    twin = _twin(held, after)
+    if twin is before or not after.text:
+        return None
+    if twin is not None:
+        after = replace(twin, sources=sources_of((*twin.sources, *after.sources)))
+    return Change("superseded", before, replace(after, pinned=after.pinned or before.pinned))
+
+
+def _twin(held: dict[str, Item], item: Item) -> Item | None:
+    """The same text, open in the same list."""
+    same = (each for each in held.values() if (each.list, each.text) == (item.list, item.text))
+    return next((each for each in same if not each.resolved), None)
