@@ -24,3 +24,19 @@ def test_the_plan_of_a_task_comes_into_the_checkpoint_without_its_secrets(conver
     loop = checkpoint["ralphLoop"]
     assert (loop["currentIteration"], loop["failedChecks"]) == (3, ["build"])
     assert loop["lastError"].startswith("401 for ") and SECRET not in json.dumps(checkpoint)
+
+
+def test_requests_that_are_too_many_for_the_checkpoint_are_told_with_what_to_do(conversing: Conversing) -> None:
+    """They may not leave it, so nothing is changed; once there is room, all of it fits."""
+    wanted = [f"Write the documentation of part {number}" for number in range(40)]
+    conversing.session.update_checkpoint({"summary": {"pending": wanted}})
+    conversing.talk()
+    before, settings = conversing.documents(), conversing.settings
+    conversing.settings = with_compaction(settings, checkpoint_tokens=500)
+    with pytest.raises(CompactionFailed, match=r"has \d+ tokens, and compaction.checkpoint_tokens is 500") as caught:
+        conversing.compact(seconds=0)
+    assert "`pending`" in caught.value.hint and "checkpoint_" in caught.value.hint
+    assert conversing.documents() == before
+    conversing.settings = settings
+    conversing.compact(seconds=0)
+    assert (conversing.session.checkpoint() or {})["summary"]["pending"][:40] == wanted
