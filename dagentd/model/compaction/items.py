@@ -128,7 +128,8 @@ def _parsed(raw: Any) -> Item | None:
         return None
     told = tuple(one for one in sources if isinstance(one, str)) if isinstance(sources, list) else ()
     at = raw.get("at") if isinstance(raw.get("at"), str) else ""
-    return Item(raw["id"], name, raw["text"], sources_of(told), raw.get("pinned") is True, raw.get("resolved") is True, str(at))
+    flags = raw.get("pinned") is True, raw.get("resolved") is True
+    return Item(raw["id"], name, raw["text"], sources_of(told), *flags, str(at))
 
 
 def _key(entry: Any) -> str:
