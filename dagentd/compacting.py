@@ -49,7 +49,7 @@ class Compacting:
         self._lock = threading.Lock()
         self._enough: dict[Path, int] = {}  # bytes in chat below which a session need not be weighed again
         self._levels: dict[Path, float] = {}
-        self._failed: dict[Path, tuple[int, int]] = {}  # bytes in chat and the checkpoint until which it would fail again
+        self._failed: dict[Path, tuple[int, int]] = {}  # until so many bytes in chat, or another checkpoint
         self._problems: dict[Path, Problem] = {}
         self._proposals: OrderedDict[str, tuple[Path, Proposal]] = OrderedDict()
 
@@ -146,8 +146,11 @@ class Compacting:
 
         with contextlib.suppress(NotFound), store.use(folder) as session:
             for how in (How(), How(), How(seconds=0)):
-                with contextlib.suppress(Conflict):
-                    return self._by_itself(store, session, how)
+                try:
+                    self._by_itself(store, session, how)
+                    break
+                except Conflict:
+                    continue
 
     def _by_itself(self, store: Store, session: Session, how: Any) -> None:
         """If it is due. What fails is tried again when enough has been added, or the checkpoint is another one."""

@@ -79,14 +79,16 @@ _CODE = '''
 '''
 _JSON = '''{"id": "7f1c", "role": "assistant", "timestamp": "2026-11-16T12:00:00.123Z", "metadata": {"tokens":
 {"input": 1834, "output": 212}, "toolUse": [{"name": "Edit", "input": {"file_path": "src/a.ts", "old": "x"}}]}}'''
-_CJK = """設定ファイルを読み込むときに例外が発生しました。原因は文字コードの違いで、修正後にテストはすべて成功しています。
-我们决定使用数据库来保存会话，并且所有时间都以协调世界时记录。请不要修改接口的名称，因为客户端依赖它。"""
+_CJK = """設定ファイルを読み込むときに例外が発生しました。原因は文字コードの違いで、修正後にテストは
+すべて成功しています。我们决定使用数据库来保存会话，并且所有时间都以协调世界时记录。请不要修改接口的名称，因为客户端依赖它。"""
 
 # Claude's count for one of ours: the published ratios of the models, and by how much each kind of text is measured to
 # lie below or above them (per file from 1.01 to 1.16 of the last public vocabulary, 1.07 in the middle; a sign of
 # Chinese or Japanese is 0.81 to 1.04 tokens, of the last public vocabulary).
 PUBLISHED = {"claude-haiku-4-5": 1.20, HAIKU: 1.55}
-KINDS = {"prose": (_PROSE, 1.03 / 1.07), "code": (_CODE, 1.08 / 1.07), "JSON": (_JSON, 1.16 / 1.07), "CJK": (_CJK, None)}
+KINDS = {
+    "prose": (_PROSE, 1.03 / 1.07), "code": (_CODE, 1.08 / 1.07), "JSON": (_JSON, 1.16 / 1.07), "CJK": (_CJK, None),
+}  # fmt: skip
 
 
 def reported(model: str, text: str, ratio: float | None) -> float:

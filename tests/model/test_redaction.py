@@ -102,12 +102,15 @@ ORDINARY = [
     "max_tokens: 8000", "max_tokens=200000", '{"input_tokens": 123456, "output_tokens": 99}', "tokens: 1_000_000",
     "total_tokens = 1,234,567 tokens", "token_count: int = 0", "def count(tokens: Sequence[str]) -> int:",
     "tokenizer: Tokenizer = AutoTokenizer.from_pretrained(name)", "tokens: number;", "interface A { token: string; }",
-    "password: Optional[str] = None", "password: str | None", "token = response.token", "const token = await getToken();",
-    "api_key = os.environ['API_KEY']", "apiKey: process.env.API_KEY", "password=$DB_PASSWORD", "token: ${{ secrets.T }}",
+    "password: Optional[str] = None", "password: str | None", "token = response.token",
+    "const token = await getToken();",
+    "api_key = os.environ['API_KEY']", "apiKey: process.env.API_KEY", "password=$DB_PASSWORD",
+    "token: ${{ secrets.T }}",
     "if token == expected_token:", "if password == other_password:", "token_type = \"bearer\"", 'type: "password"',
     "commit 3f786850e387550fdab836ed7e6dc881de23001b", "id 123e4567-e89b-12d3-a456-426614174000",
     "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "src/auth/token_store.py:12",
-    "tests/test_password_reset.py::test_expired_token", "/home/me/project/secrets/README.md", "git@github.com:me/it.git",
+    "tests/test_password_reset.py::test_expired_token", "/home/me/project/secrets/README.md",
+    "git@github.com:me/it.git",
     "https://x.test/a/b?page=2&sort=name#top", "http://localhost:8080/api", "secret santa: everybody brings a gift",
     "The password must have 12 characters.", "Tokens: see the docs.", "risk-management-and-other-things", "task-force",
     "the secret: don't panic", "ask-the-user-what-he-wants-now", "keyboard: qwerty123456", "monkey=bananas123",
@@ -159,8 +162,10 @@ def test_twice_is_the_same_as_once(text: str) -> None:
 
 
 @pytest.mark.parametrize("piece", [
-    "eyJaaaaaaaa-", "eyJaaaaaaaa.", "sk-", "password=", 'token="', "token:'", "-----BEGIN PRIVATE KEY-----", "a", "a-", "a.",
-    "-----BEGIN A ", "-----END A ", "https://", "https://a:", "https://a:b", "?token=", "_", "A_", "Bearer ", "SG.", "SG.a",
+    "eyJaaaaaaaa-", "eyJaaaaaaaa.", "sk-", "password=", 'token="', "token:'", "-----BEGIN PRIVATE KEY-----", "a",
+    "a-", "a.",
+    "-----BEGIN A ", "-----END A ", "https://", "https://a:", "https://a:b", "?token=", "_", "A_", "Bearer ", "SG.",
+    "SG.a",
     "-----BEGIN PRIVATE KEY-----\n" + "A" * 60 + "\n", "xoxb-", " ", "\\n", "secret", "--token ", "Cookie: ", "aA1",
 ])  # fmt: skip
 def test_the_cost_grows_with_the_length_and_not_with_its_square(piece: str) -> None:

@@ -1,4 +1,4 @@
-"""The ledger: no call without an entry, and none more than the caps allow, whatever happens to the file or the clock."""
+"""The ledger: no call without an entry, and none more than the caps allow, whatever happens to file and clock."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def call(ledger: Ledger, *, per_hour: int = 3, per_day: int = 10**6, wanted: int
     return ledger.begin(ABOUT, HAIKU, wanted, Caps(per_hour, per_day), forced=forced)
 
 
-def calls_until_refused(ledger: Ledger, **caps: int) -> int:
+def calls_until_refused(ledger: Ledger, **caps: Any) -> int:
     for number in range(1000):
         try:
             call(ledger, **caps)
@@ -139,7 +139,7 @@ def test_whoever_holds_it_for_ever_stops_calls_and_nothing_else(path: Path, monk
 # --- the file ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tail", [b'{"t": "call", "id": "x"', b"\xff\xfe", b'{"t": "call"}\n[]\n7\nnull\n{"t": 3}\n', b"\0\0"])
+@pytest.mark.parametrize("tail", [b'{"t": "call", "id": "x"', b"\xff\xfe", b'{"t": "call"}\n[]\n7\n{"t": 3}\n', b"\0"])
 def test_what_is_torn_or_no_record_costs_only_itself(path: Path, tail: bytes) -> None:
     call(Ledger(path))
     with path.open("ab") as file:

@@ -71,8 +71,10 @@ class Calls:
         except CallFailed as error:
             unknown = error.kind in _UNKNOWN and not error.given
             given, answered = (wanted, 0) if unknown else (error.given, error.answered)
-            self._ledger.end(name, error.kind, failed=error.kind not in _OF_THE_QUESTION, given=given, answered=answered,
-                             cost=spend.cost(model, given, answered), retry_after=error.retry_after)  # fmt: skip
+            ill, price = error.kind not in _OF_THE_QUESTION, spend.cost(model, given, answered)
+            self._ledger.end(
+                name, error.kind, failed=ill, given=given, answered=answered, cost=price, retry_after=error.retry_after
+            )
             raise
         cost = answer.cost if answer.cost is not None else spend.cost(model, answer.given, answer.answered)
         self._ledger.end(

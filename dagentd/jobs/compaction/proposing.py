@@ -166,7 +166,8 @@ class Proposer:
         now = replace(rest, checkpoint=after)
         reachable = budget.needs_compaction(self._parts) and not budget.over_target(rest)
         if budget.over_target(now) if reachable else budget.needs_compaction(now):
-            raise DoesNotFit(f"with a checkpoint of {after} tokens there are still {budget.load(now)} of {budget.limit}")
+            told = f"with a checkpoint of {after} tokens there are still {budget.load(now)} of {budget.limit}"
+            raise DoesNotFit(told)
 
     def _tokens(self, text: str) -> int:
         return self._factors.tokens(tokens.count(text), self._model)

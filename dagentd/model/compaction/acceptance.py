@@ -16,7 +16,9 @@ _SHOWN = 12  # faults that are told
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 # What everybody calls things in prose, whatever they are called in the messages.
-_COMMON = {"api", "cli", "css", "csv", "gui", "html", "http", "https", "json", "readme", "rest", "sql", "todo", "url", "utc"}
+_COMMON = (
+    "api", "cli", "css", "csv", "gui", "html", "http", "https", "json", "readme", "rest", "sql", "todo", "url", "utc",
+)  # fmt: skip
 # What a reader would take for a fact: quoted text, paths and file names, numbers, identifiers, options.
 _EXACT = re.compile(
     r"`(?P<code>[^`\n]{1,200})`"

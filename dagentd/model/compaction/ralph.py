@@ -29,8 +29,8 @@ def ralph_loop(before: Any, turns: Sequence[Turn], plan: Mapping[str, Any] | Non
                      _number((plan or {}).get("iteration"))])  # fmt: skip
     if not states and not iteration:
         return None
-    passed, failed = ([name for name, ok in states.items() if ok is wanted][-_MOST:] for wanted in (True, False))
-    loop = {"currentIteration": iteration, "passedChecks": passed, "failedChecks": failed}
+    good, bad = ([name for name, ok in states.items() if ok is wanted][-_MOST:] for wanted in (True, False))
+    loop = {"currentIteration": iteration, "passedChecks": good, "failedChecks": bad}
     return {**known, **loop, **({"lastError": error[:_LONGEST]} if error else {})}
 
 

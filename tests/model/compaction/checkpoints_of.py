@@ -15,7 +15,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=4),
     max_leaves=12,
 )
-_WORDS = st.sampled_from(["use Rust", "fix login", "run tests", "a  b", "two\nlines", "No longer open: x", "<session-x>"])
+_WORDS = st.sampled_from(["use Rust", "fix login", "run tests", "a  b", "two\nlines", "No longer open: x", "<session-"])
 _TEXTS = _WORDS | st.text(_SIGNS, min_size=1, max_size=20)
 
 
@@ -27,7 +27,8 @@ def items(draw: st.DrawFn) -> list[Item]:
         flat = " ".join(draw(_TEXTS).split())
         sources = tuple(draw(st.lists(st.sampled_from("abcdefgh"), max_size=5, unique=True)))
         resolved, name = draw(st.booleans()), draw(st.sampled_from(LISTS))
-        item = Item(f"i{number}", name, flat, sources, draw(st.booleans()), resolved, draw(st.sampled_from(["", "then"])))
+        at = draw(st.sampled_from(["", "then"]))
+        item = Item(f"i{number}", name, flat, sources, draw(st.booleans()), resolved, at)
         if flat:
             found.setdefault((item.listed, str(item.entry)), item)
     return list(found.values())

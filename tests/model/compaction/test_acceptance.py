@@ -24,8 +24,8 @@ def turns(**more: Any) -> dict[str, Turn]:
     return {name: turn(raw) for name, raw in {**messages, **more}.items()}
 
 
-def wrong(*operations: Operation, items: tuple[Item, ...] = (), **more: Any) -> str:
-    return "\n".join(faults(operations, items, turns(**more)))
+def wrong(*operations: Operation, items: tuple[Item, ...] = (), more: Any = None) -> str:
+    return "\n".join(faults(operations, items, turns(**(more or {}))))
 
 
 def added(text: str, *sources: str, to: ListName = "decisions") -> Add:
@@ -33,12 +33,17 @@ def added(text: str, *sources: str, to: ListName = "decisions") -> Add:
 
 
 @pytest.mark.parametrize("text", [
-    "Use PostgreSQL 16", "use **PostgreSQL** 16!", "Storage: `postgresql 16`.", "Runs on Node.js", "Retries: 3", "3 retries",
-    "At most 10000 rows", "At most 10_000 rows", "at most 10,000 rows", "Timeout: 1.5s", "`src/app/main.py` is the entry",
-    "The entry point is src/app/main.py:120", "main.py starts it", "Build with `npm run build -- --watch`.", "pass --watch",
+    "Use PostgreSQL 16", "use **PostgreSQL** 16!", "Storage: `postgresql 16`.", "Runs on Node.js", "Retries: 3",
+    "3 retries",
+    "At most 10000 rows", "At most 10_000 rows", "at most 10,000 rows", "Timeout: 1.5s",
+    "`src/app/main.py` is the entry",
+    "The entry point is src/app/main.py:120", "main.py starts it", "Build with `npm run build -- --watch`.",
+    "pass --watch",
     "Users: create/update/delete", "Endpoint: https://api.x.test:8443/v2/users",
-    "Endpoint https://api.x.test:8443/v2/users/", "Release v1.2.3", "Release 1.2.3.", "Rename `getuser`", "getUser was renamed",
-    "1st step: rename getUser", "MAX_CONNECTIONS = 42", "max_connections is 42", "The REST API has a JSON body, see the README",
+    "Endpoint https://api.x.test:8443/v2/users/", "Release v1.2.3", "Release 1.2.3.", "Rename `getuser`",
+    "getUser was renamed",
+    "1st step: rename getUser", "MAX_CONNECTIONS = 42", "max_connections is 42",
+    "The REST API has a JSON body, see the README",
     "Postgres for the service", "Step (1): rename", "  \"PostgreSQL 16\"  ",
 ])  # fmt: skip
 def test_what_was_said_passes_in_other_words(text: str) -> None:
@@ -65,7 +70,7 @@ def test_the_fact_must_be_in_the_messages_that_are_cited() -> None:
 def test_a_number_is_not_found_within_another() -> None:
     later = {"m9": {"id": "m9", "role": "user", "content": "It took 11.5 s, in 2016, for 3.75 MB."}}
     for invented in ("1.5", "16", "75", "201", "3.7"):
-        assert f"not in its sources: {invented}" in wrong(added(f"It took {invented} s", "m9"), **later)
+        assert f"not in its sources: {invented}" in wrong(added(f"It took {invented} s", "m9"), more=later)
 
 
 def test_superseding_may_repeat_what_the_item_said() -> None:
@@ -76,11 +81,11 @@ def test_superseding_may_repeat_what_the_item_said() -> None:
 def test_only_who_takes_part_decides_and_only_success_completes() -> None:
     result = {"type": "tool_result", "tool_use_id": "t", "content": "Error: 42 tests failed", "is_error": True}
     said = {"m9": {"id": "m9", "role": "user", "content": [result]}}
-    assert "not from what a tool returned" in wrong(added("All tests are deleted", "m9"), **said)
-    assert "only failures" in wrong(added("42 tests passed", "m9", to="completed"), **said)
-    assert wrong(added("42 tests failed", "m9", to="blockers"), **said) == ""
+    assert "not from what a tool returned" in wrong(added("All tests are deleted", "m9"), more=said)
+    assert "only failures" in wrong(added("42 tests passed", "m9", to="completed"), more=said)
+    assert wrong(added("42 tests failed", "m9", to="blockers"), more=said) == ""
     done = Item("a", "pending", "Run the tests")
-    assert "only failures" in wrong(Move(item="a", to="completed", sources=("m9",)), items=(done,), **said)
+    assert "only failures" in wrong(Move(item="a", to="completed", sources=("m9",)), items=(done,), more=said)
 
 
 @pytest.mark.parametrize("operation", [

@@ -35,7 +35,8 @@ def test_what_is_open_or_pinned_never_leaves_and_the_rest_fits(held: list[Item],
 
 def test_the_oldest_that_is_completed_leaves_first_then_what_is_over_then_the_oldest_decisions() -> None:
     held = [Item("d1", "decisions", "x"), Item("o1", "pending", "x", resolved=True), Item("c1", "completed", "x"),
-            Item("c2", "completed", "x"), Item("d2", "decisions", "x", pinned=True), Item("d3", "decisions", "x")]  # fmt: skip
+            Item("c2", "completed", "x"), Item("d2", "decisions", "x", pinned=True), Item("d3", "decisions",
+            "x")]  # fmt: skip
     kept = [" ".join(item.id for item in within(held, 160 + 4 * n, lambda _: 1)[0]) for n in (6, 5, 4, 3, 2, 1)]
     assert kept == ["d1 o1 c1 c2 d2 d3", "d1 o1 c2 d2 d3", "d1 o1 d2 d3", "d1 d2 d3", "d2 d3", "d2"]
 

@@ -20,11 +20,13 @@ def test_a_call_and_its_result_are_blocks_of_different_messages() -> None:
 
 
 @pytest.mark.parametrize(("use", "failed"), [
-    ({"result": "ok"}, False), ({"result": "Error: no such file"}, True), ({"result": "Error: x", "isError": False}, False),
+    ({"result": "ok"}, False), ({"result": "Error: no such file"}, True), ({"result": "Error: x",
+    "isError": False}, False),
     ({"result": {"exitCode": 0, "stdout": "Error: shown"}}, False), ({"result": {"exit_code": 2}}, True),
     ({"result": {"success": False}}, True), ({"result": {"error": "boom"}}, True), ({"result": {"error": ""}}, False),
     ({"result": "ValueError: x"}, True), ({"result": "Traceback (most recent call last):"}, True), ({}, None),
-    ({"result": '{"error": "boom"}'}, True), ({"result": '{"errors": [], "files": 3}'}, False), ({"result": "[ERROR] x"}, True),
+    ({"result": '{"error": "boom"}'}, True), ({"result": '{"errors": [], "files": 3}'}, False),
+    ({"result": "[ERROR] x"}, True),
     ({"result": "no errors found"}, False), ({"result": "exit code 1"}, True), ({"result": "exit code 0"}, False),
 ])  # fmt: skip
 def test_whether_a_tool_failed(use: dict[str, Any], failed: bool | None) -> None:
@@ -48,7 +50,8 @@ def test_which_files_a_tool_touches(given: Any, paths: list[str]) -> None:
     {"build": "passed", "lint": {"result": "fail", "output": "E501"}, "odd": "perhaps", "none": None},
 ])  # fmt: skip
 def test_checks_in_all_their_shapes(results: Any) -> None:
-    assert [(one.name, one.passed, one.error) for one in checks(results)] == [("build", True, ""), ("lint", False, "E501")]
+    found = [(one.name, one.passed, one.error) for one in checks(results)]
+    assert found == [("build", True, ""), ("lint", False, "E501")]
 
 
 @given(JSON, JSON)

@@ -62,7 +62,8 @@ def test_what_is_asked_for_again_is_pending_again() -> None:
 
 
 def test_one_that_is_superseded_by_another_keeps_what_is_known_of_that() -> None:
-    old, pinned = Item("a", "decisions", "Use SQLite", ("m1",)), Item("b", "decisions", "Use Rust", ("m2",), pinned=True)
+    old = Item("a", "decisions", "Use SQLite", ("m1",))
+    pinned = Item("b", "decisions", "Use Rust", ("m2",), pinned=True)
     found, _ = perform([old, pinned], [Supersede(item="a", text="Use Rust", sources=("m3",))], "")
     assert found == [replace(pinned, sources=("m2", "m3"))]
 

@@ -77,11 +77,11 @@ def test_an_answer_in_a_code_fence_is_one_too(text: str) -> None:
 def test_every_other_json_is_refused_in_words(value: Any) -> None:
     if value == {"operations": []}:
         return
-    with pytest.raises(Undecodable, match="."):
+    with pytest.raises(Undecodable, match=r"\w"):
         prompt.parse(json.dumps(value))
 
 
-@pytest.mark.parametrize("text", ["", "no", "{", GOOD[:-5], "[" * 100_000, "```", "\ud800", GOOD.replace("x", "\ud800"), "\0"])
+@pytest.mark.parametrize("text", ["", "no", "{", GOOD[:-5], "[" * 10**5, "```", "\ud800", GOOD.replace("x", "\ud800")])
 def test_what_is_no_json_is_refused_in_words(text: str) -> None:
     with pytest.raises(Undecodable):
         prompt.parse(text)

@@ -50,5 +50,6 @@ def test_it_stays_short_over_any_number_of_iterations() -> None:
 
 @given(JSON, JSON, st.dictionaries(st.sampled_from(["iteration", "checklist"]), JSON))
 def test_no_loop_message_or_plan_is_too_strange(before: Any, metadata: Any, plan: dict[str, Any]) -> None:
-    found = ralph_loop(before, [turn({"id": "m", "metadata": {"verificationResults": metadata, "iteration": metadata}})], plan)
+    told = turn({"id": "m", "metadata": {"verificationResults": metadata, "iteration": metadata}})
+    found = ralph_loop(before, [told], plan)
     assert found is None or found["currentIteration"] >= 0

@@ -92,5 +92,5 @@ def test_no_call_is_separated_from_its_result_and_nothing_pinned_leaves(
 
 
 def test_a_chain_without_end_is_no_trouble() -> None:
-    links = ({"role": "user", "content": result(f"t{n}")["content"] + call(f"t{n + 1}")["content"]} for n in range(5000))
-    assert gone(talk(call("t0"), *links), "m7") == ""
+    links = [[*result(f"t{n}")["content"], *call(f"t{n + 1}")["content"]] for n in range(5000)]
+    assert gone(talk(call("t0"), *({"role": "user", "content": each} for each in links)), "m7") == ""
