@@ -46,6 +46,7 @@ class Compacting:
         weighing.due = self._submit
         self._calls = Worker(_AT_ONCE, clock.stamp, on_bug)
         self._lock = threading.Lock()
+        self._failed: dict[Path, tuple[int, int]] = {}  # until so many bytes in chat, or another checkpoint
         self._problems: dict[Path, Problem] = {}
         self._proposals: OrderedDict[str, tuple[Path, Proposal]] = OrderedDict()
 
@@ -56,6 +57,10 @@ class Compacting:
         return Compactor(self.ledger, self._weighing.scales)
 
     def problems(self) -> list[Problem]:
+        """Those of sessions that are still there."""
+        for path in [path for path in list(self._problems) if not path.exists()]:
+            self._problems.pop(path, None)
+            self._failed.pop(path, None)
         return list(self._problems.values())
 
     def status(self) -> dict[str, list[dict[str, Any]]]:
@@ -75,26 +80,47 @@ class Compacting:
         self._calls.submit(str(folder.journal), "compact", partial(self._compact, store, folder))
 
     def _compact(self, store: Store, folder: SessionFolder) -> None:
-        """What fails is tried again when enough has been added; what changed meanwhile is weighed again."""
+        """What changed meanwhile is tried once more and then without a model: who rewrites a session all the time must
+        not cost a call each time."""
         from dagentd.jobs.compaction import How
 
         with contextlib.suppress(NotFound), store.use(folder) as session:
-            if not self._weighing.fullness(store, session).due:
-                return
-            try:
-                self._done(store, session, How())
-            except Conflict:
-                self._weighing.weigh(store, folder)
-            except DagentdError as error:
-                self._weighing.not_before(session, int(_AGAIN * self._settings_of(store.project).budget.limit))
-                self._note(folder, error.message, error.hint)
+            for how in (How(), How(), How(seconds=0)):
+                try:
+                    self._by_itself(store, session, how)
+                    break
+                except Conflict:
+                    continue
+
+    def _by_itself(self, store: Store, session: Session, how: How) -> None:
+        """If it is due. What fails is tried again when enough has been added, or the checkpoint is another one."""
+        if self._gave_up(session) or not self._weighing.fullness(store, session).due:
+            return
+        try:
+            if not self._done(store, session, how)["messagesCompacted"]:
+                raise _nothing_can_leave(session)
+        except (Conflict, NotFound):
+            raise
+        except DagentdError as error:
+            more = int(_AGAIN * self._settings_of(store.project).budget.limit)
+            self._weighing.not_before(session, more)
+            self._failed[session.folder.journal] = session.most_tokens + more, session.checkpoint_pos
+            self._note(session.folder, error.message, error.hint)
+
+    def _gave_up(self, session: Session) -> bool:
+        enough, checkpoint_pos = self._failed.get(session.folder.journal, (0, 0))
+        return session.most_tokens < enough and session.checkpoint_pos == checkpoint_pos
 
     def _done(self, store: Store, session: Session, how: How) -> dict[str, Any]:
         done = self._compactor.compact(session, self._settings_of(store.project), how)
         _log.info("%s: %s: %d messages compacted by %s, %d tokens freed", store.project.root, session.id,
                   done["messagesCompacted"], done["method"], done["tokensReclaimed"])  # fmt: skip
-        self._note(session.folder, done.get("note", ""), f"dagentd compact {session.id} --again")
+        self._succeeded(session, done)
         return done
+
+    def _succeeded(self, session: Session, done: dict[str, Any]) -> None:
+        self._failed.pop(session.folder.journal, None)
+        self._note(session.folder, done.get("note", ""), f"dagentd compact {session.id} --again")
 
     def _note(self, folder: SessionFolder, told: str, hint: str) -> None:
         known = self._problems.get(folder.journal)
@@ -115,13 +141,18 @@ class Compacting:
         def job() -> dict[str, Any]:
             with store.use(folder) as session:
                 if proposal_id is not None:
-                    return self._compactor.apply(session, self._proposed(folder, proposal_id))
+                    return self._apply(session, proposal_id)
                 try:
                     return self._done(store, session, How(forced=True, again=again))
                 except Conflict:  # something was added just then
                     return self._done(store, session, How(forced=True, again=again))
 
         return dict(self._asked(folder, f"compact {proposal_id} {again}", job))
+
+    def _apply(self, session: Session, proposal_id: str) -> dict[str, Any]:
+        done = self._compactor.apply(session, self._proposed(session.folder, proposal_id))
+        self._succeeded(session, done)
+        return done
 
     def preview(self, store: Store, folder: SessionFolder) -> Proposal | None:
         """What would be done; it can be applied as it is until the session changes."""
@@ -149,17 +180,18 @@ class Compacting:
         """For a request that is to be built: by a model if that is quick, else without one."""
         from dagentd.jobs.compaction import How
 
-        if store.read_only or not self._weighing.fullness(store, session).due:
+        if store.read_only or self._gave_up(session) or not self._weighing.fullness(store, session).due:
             return
-        quick = self._calls.ask(
-            str(session.folder.journal), "make room", lambda: self._done(store, session, How(seconds=_SOON))
-        )
+
+        def job() -> None:  # when its turn comes, it may be done already, and whoever asked may be gone
+            with store.use(session.folder) as found:
+                self._by_itself(store, found, How(seconds=_SOON))
+
         try:
+            self._calls.ask(str(session.folder.journal), "make room", job).result(_SOON)
+        except (TimeoutError, DagentdError):
             with contextlib.suppress(Conflict):
-                quick.result(_SOON)
-        except (TimeoutError, CompactionFailed):
-            with contextlib.suppress(Conflict, CompactionFailed):  # done meanwhile, or it is not to be had
-                self._done(store, session, How(seconds=0))
+                self._by_itself(store, session, How(seconds=0))
 
     def _asked(self, folder: SessionFolder, name: str, job: Callable[[], Any]) -> Any:
         try:
@@ -174,3 +206,9 @@ class Compacting:
         if found is None or path != folder.journal:
             raise NotFound(f"no proposal {proposal_id!a} for {folder.id}", hint="session.previewCompaction makes one.")
         return found
+
+
+def _nothing_can_leave(session: Session) -> DagentdError:
+    told = "is over budget, and no message can leave chat: each is pinned, recent, or a tool call without its result"
+    hint = f"dagentd pin {session.id} ID --message --off, or lower compaction.keep_recent_tokens."
+    return CompactionFailed(told, path=session.folder.journal, hint=hint)

@@ -44,6 +44,9 @@ class Weighing:
         return Scales()
 
     def problems(self) -> list[Problem]:
+        """Those of sessions that are still there."""
+        for path in [path for path in list(self._problems) if not path.exists()]:
+            self._problems.pop(path, None)
         return list(self._problems.values())
 
     def changed(self, store: Store, session: Session) -> None:

@@ -58,25 +58,27 @@ def earlier(chronicle: Chronicle, backend: str) -> Snapshot:
         state = chronicle.state
         state.compactions.last(state.checkpoint_pos)
         stack, found = list(state.compactions.stack), list[Compacted]()
-        while stack and _record(chronicle, stack[-1]).body["checkpoint"].get("backend") == backend:
+        while stack and _made_by(chronicle, stack[-1], backend) and (not found or stack[-1].is_right_below(found[-1])):
             found.append(stack.pop())
         if not found:
             raise Conflict("the last compaction was not made without a model", hint="There is nothing to do again.")
         ids = [one for each in found for one in _record(chronicle, each).body["ids"]]
         entries = [entry for one in ids if (entry := state.find(one)) is not None and not entry.here]
         seen = tuple(_seen(chronicle, entry) for entry in sorted(entries, key=lambda entry: entry.rank))
-        return Snapshot(
-            seen, _before(chronicle, found[-1]), state.checkpoint_pos, version_of(state.checkpoint), len(found)
-        )
+        start = _with_pinned(_before(chronicle, found[-1]), state.checkpoint)
+        return Snapshot(seen, start, state.checkpoint_pos, version_of(state.checkpoint), len(found))
 
 
 def committing(chronicle: Chronicle, start: Snapshot, ids: Iterable[str], checkpoint: dict[str, Any]) -> Plan:
-    """One record with the ids that leave and the whole new checkpoint, if all is still as it was seen."""
-    sent = [seen for seen in start.messages if seen.id in set(ids)]
+    """One record with the ids that leave and the whole new checkpoint, if all is still as it was seen and nobody
+    wants one of them to stay."""
+    wanted = set(ids)
+    sent = [seen for seen in start.messages if seen.id in wanted]
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], int]:
         state, at = chronicle.state, clock.stamp()
-        if state.checkpoint_pos != start.checkpoint_pos or not all(_as_seen(chronicle, start, one) for one in sent):
+        as_seen = state.checkpoint_pos == start.checkpoint_pos and all(_as_seen(chronicle, start, one) for one in sent)
+        if not as_seen or (not start.past and not wanted.isdisjoint(pinned_messages(state.session))):
             told = "the session changed while its compaction was prepared, so that was discarded"
             raise Conflict(told, hint="Ask for it again.")
         version = version_of(state.checkpoint) + 1
@@ -153,6 +155,19 @@ def _with_pins(before: dict[str, Any], now: dict[str, Any] | None) -> dict[str, 
     if all(pinned.get(item.id, item.pinned) == item.pinned for item in items):
         return before
     return {**before, "items": [replace(item, pinned=pinned.get(item.id, item.pinned)).raw() for item in items]}
+
+
+def _with_pinned(before: dict[str, Any], now: dict[str, Any] | None) -> dict[str, Any]:
+    """With what is pinned now, also where that came later."""
+    held = _with_pins(before, now)
+    items = items_of(held)
+    known = {item.id for item in items}
+    late = [item for item in items_of(now) if item.pinned and item.id not in known]
+    return {**held, "items": [item.raw() for item in (*items, *late)]} if late else held
+
+
+def _made_by(chronicle: Chronicle, each: Compacted, backend: str) -> bool:
+    return bool(_record(chronicle, each).body["checkpoint"].get("backend") == backend)
 
 
 def _before(chronicle: Chronicle, each: Compacted) -> dict[str, Any]:

@@ -26,6 +26,10 @@ class Compacted:
     mark: int
     last_at: str | None
 
+    def is_right_below(self, later: Compacted) -> bool:
+        """Nobody edited the checkpoint between the two."""
+        return later.before is not None and later.before[1] == self.mark
+
 
 @dataclass
 class Compactions:
@@ -38,10 +42,10 @@ class Compactions:
         self.undone = False
 
     def taken_back(self, end: int) -> Compacted | None:
-        """The last one was undone; the one before it is as it was."""
+        """The last one was undone. The one before it is as it was then: with its own checkpoint, or an edited one."""
         self.undone = True
         last = self.stack.pop() if self.stack else None
-        if self.stack:
+        if last is not None and self.stack and self.stack[-1].is_right_below(last):
             self.stack[-1].mark = end
         return last
 

@@ -29,6 +29,7 @@ class Ledger:
         self._file = LedgerFile(path)
         self._in_memory = path is None
         self._lock = threading.RLock()
+        self._unreadable = ""  # why, as it was told last
         self._forget()
 
     def _forget(self) -> None:
@@ -42,7 +43,7 @@ class Ledger:
         """Enter a call that may cost `wanted` tokens before it is made: after a crash it counts in full. LimitReached
         if it may not be made."""
         with self._alone() as add:
-            calls = list(self._calls.values())
+            calls = self._known_calls()
             if why := refusal(calls, clock.now().timestamp(), model, wanted, caps, forced=forced):
                 raise LimitReached(why, hint="`dagentd status` shows what was spent.")
             name = uuid.uuid4().hex[:12]
@@ -69,18 +70,20 @@ class Ledger:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[Callable[[Record], None]]:
-        with self._lock, self._file.alone() as add:
+        """Who waits here for another process lets all others ask meanwhile."""
+        with self._file.alone() as add, self._lock:
             self._catch_up()
             yield self._take if self._in_memory else add
             self._catch_up()
             self._file.begin_anew(self._worth_keeping)
 
-    def _worth_keeping(self, records: list[Record]) -> list[Record]:
-        """What was learned, the calls that still count, and the compactions."""
+    def _worth_keeping(self, records: list[Record]) -> tuple[list[Record], list[Record]]:
+        """What was learned and the calls that still count must stay; compactions may."""
         since = clock.now().timestamp() - DAY
-        kept = [each for each in records if each.get("t") == "compaction" or _seconds(each.get("at")) > since]
+        calls = [each for each in records if each.get("t") in ("call", "end") and _seconds(each.get("at")) > since]
         learned = {"t": "learned", "at": clock.stamp(), "factors": self._learned.dump()}
-        return [learned, *({key: value for key, value in each.items() if key != "counted"} for each in kept)]
+        still = ({key: value for key, value in each.items() if key != "counted"} for each in calls)
+        return [learned, *still], [each for each in records if each.get("t") == "compaction"]
 
     # --- asking -------------------------------------------------------------------------------------------
 
@@ -90,21 +93,39 @@ class Ledger:
 
     def calls(self) -> list[Call]:
         with self._lock:
-            self._catch_up()
-            return list(self._calls.values())
+            self._look()
+            return self._known_calls()
+
+    def _known_calls(self) -> list[Call]:
+        """One of the future was made while the clock was ahead: it counts from now on, and not until then."""
+        now = clock.now().timestamp()
+        for name, call in self._calls.items():
+            if call.at > now:
+                self._calls[name] = replace(call, at=now)
+        return list(self._calls.values())
 
     def of_session(self, project: str, session_id: str) -> list[Record]:
         with self._lock:
-            self._catch_up()
+            self._look()
             wanted = (project, session_id)
             return [each for each in self._compactions if (each.get("project"), each.get("session")) == wanted]
 
     def calibration(self) -> Calibration:
         with self._lock:
-            self._catch_up()
+            self._look()
             return self._learned
 
     # --- reading ------------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Who only asks goes on with what is known: without the file no call is made, but sessions are served."""
+        try:
+            self._catch_up()
+            self._unreadable = ""
+        except (DagentdError, OSError) as error:
+            if str(error) != self._unreadable:
+                self._unreadable = str(error)
+                _log.warning("the ledger cannot be read: %s", error)
 
     def _catch_up(self) -> None:
         anew, records = self._file.news()
@@ -127,9 +148,10 @@ class Ledger:
 
     def _end(self, name: str, record: Record) -> None:
         call, given = self._calls[name], _number(record.get("input"))
-        cost, after = record.get("cost"), record.get("retryAfter")
+        failed, cost, after = record.get("failed") is True, record.get("cost"), record.get("retryAfter")
+        used = given + _number(record.get("output"))
         self._calls[name] = replace(
-            call, tokens=given + _number(record.get("output")), failed=record.get("failed") is True,
+            call, tokens=used if used or record.get("outcome") != "answered" else call.tokens, failed=failed,
             why=str(record.get("outcome", "")),
             cost=float(cost) if isinstance(cost, int | float) else 0.0,
             retry_after=float(after) if isinstance(after, int | float) else None,

@@ -15,10 +15,11 @@ _OWN = ("dagentd", "version", "updatedAt", "summary")
 
 def merge_checkpoint(state: State, doc: Doc, at: str) -> dict[str, Any] | None:
     """The checkpoint with what was done to it outside; None if that changes nothing. New strings are added and
-    vanished ones are resolved; decisions, pinned ones, and what was added since, stay."""
+    vanished ones are resolved; decisions, pinned ones, and what was added since, stay. The items beside the lists are
+    ours: they say what is pinned."""
     theirs, ours = doc.raw, state.checkpoint or {}
     base = base_checkpoint(state, doc) or {}
-    merged = {**ours, **_changed_fields(base, theirs)}
+    merged = {**ours, **_changed_fields(base, theirs), **({"items": ours["items"]} if "items" in ours else {})}
     pinned = [item.entry for item in items_of(ours) if item.pinned]
     merged["summary"] = _merge_summary(_summary(base), _summary(theirs), _summary(ours), pinned)
     if jsontext.encode(_content(merged)) == jsontext.encode(_content(ours)):

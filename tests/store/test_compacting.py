@@ -231,6 +231,66 @@ def test_once_more_from_history(served: Served) -> None:
     assert served.known() == ["a", "b", "c", "d"]
 
 
+def test_an_edit_between_two_compactions_outlives_both_undos(served: Served) -> None:
+    """The later one can be taken back; the earlier one cannot, because the edit would be lost with it."""
+    served.add("a")
+    compact(served, "x")
+    served.session.update_checkpoint({"summary": {**EMPTY, "decisions": ["x", "by hand"]}})
+    served.add("b")
+    compact(served, "x", "by hand", "y")
+    served.session.undo_compaction()
+    assert (served.session.checkpoint() or {})["summary"]["decisions"] == ["x", "by hand"]
+    for _ in range(2):
+        with pytest.raises(Conflict, match="edited"):
+            served.session.undo_compaction()
+        served.again()
+    assert served.known() == ["b"]
+
+
+def test_once_more_goes_back_no_further_than_an_edit(served: Served) -> None:
+    served.add("a")
+    compact(served, "x", backend="local")
+    served.session.update_checkpoint({"summary": {**EMPTY, "decisions": ["x", "by hand"]}})
+    served.add("b")
+    compact(served, "x", "by hand", "y", backend="local")
+    start = served.session.before("local")
+    assert ([one.id for one in start.messages], start.past) == (["b"], 1)
+    assert start.checkpoint["summary"]["decisions"] == ["x", "by hand"]
+
+
+def test_once_more_keeps_what_was_pinned_since(served: Served) -> None:
+    served.session.update_checkpoint({"summary": {**EMPTY, "decisions": ["old"]}})
+    served.add("a")
+    compact(served, "old", "new", backend="local")
+    for item in items_of(served.session.checkpoint()):
+        served.session.pin(item=item.id)
+    start = served.session.before("local")
+    assert {(item.text, item.pinned) for item in items_of(start.checkpoint)} == {("old", True), ("new", True)}
+
+
+def test_a_message_that_was_pinned_meanwhile_stays(served: Served) -> None:
+    served.add("a", "b")
+    start = served.session.snapshot()
+    served.session.pin(message="a")
+    with pytest.raises(Conflict, match="changed while"):
+        served.session.compact(start, ["a", "b"], checkpoint("x"))
+    served.session.compact(start, ["b"], checkpoint("x"))
+    assert served.known() == ["a"]
+
+
+@pytest.mark.parametrize("nonsense", [None, 7, "x", [], [None, 7, {"id": 3}], {"id": "x"}, [{"id": "a", "text": "b"}]])
+def test_items_that_another_program_damages_stay_as_they_were(served: Served, nonsense: Any) -> None:
+    served.session.update_checkpoint({"summary": {**EMPTY, "pending": ["kept", "open"]}})
+    served.session.pin(item=items_of(served.session.checkpoint())[0].id)
+    served.flush()
+    found = json.loads(served.folder.document("checkpoint").read_text())
+    found |= {"items": nonsense, "summary": {**found["summary"], "pending": ["more"]}}
+    served.folder.document("checkpoint").write_text(json.dumps(found))
+    served.flush()
+    items = items_of(served.session.checkpoint())
+    assert [(item.text, item.pinned) for item in items] == [("kept", True), ("more", False)]
+
+
 def test_the_sizes_of_a_chat_follow_each_change(served: Served) -> None:
     def count(text: str) -> int:
         """Of what was said: the tags around it stay out."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Kind = Literal[
-    "auth", "cut", "dead", "garbled", "model", "other", "overloaded", "rate", "refused", "server", "slow", "stopped",
-    "too long",
+    "auth", "cut", "dead", "garbled", "lost", "model", "other", "overloaded", "rate", "refused", "server", "slow",
+    "stopped", "too long",
 ]
 
 
@@ -33,7 +33,9 @@ class Answer:
 
 
 class CallFailed(Exception):
-    """No answer that could be used. What it used all the same is in `given` and `answered`."""
+    """No answer that could be used: "dead" was never asked, "lost" may have answered.
+
+    What it used all the same is in `given` and `answered`."""
 
     def __init__(
         self, kind: Kind, message: str, *, retry_after: float | None = None, given: int = 0, answered: int = 0

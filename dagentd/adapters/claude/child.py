@@ -4,6 +4,7 @@ run as a file, so that it imports nothing of dagentd."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import threading
@@ -39,7 +40,9 @@ def _told(given: dict[str, Any]) -> dict[str, Any]:
         return {"error": {"kind": "slow", "message": "the API did not answer in time"}}
     except anthropic.APIConnectionError as error:  # its cause may quote the key
         cause = type(error.__cause__ or error).__name__
-        return {"error": {"kind": "server", "message": f"the API cannot be reached, or hung up ({cause})"}}
+        if cause == "ConnectError":
+            return {"error": {"kind": "server", "message": f"the API cannot be reached ({cause})"}}
+        return {"error": {"kind": "lost", "message": f"the API hung up ({cause})"}}
     except Exception as error:  # what the SDK makes of an answer that is none
         return {"error": {"kind": "garbled", "message": f"the API answered no message ({type(error).__name__})"}}
 
@@ -86,9 +89,10 @@ def _status(error: anthropic.APIStatusError) -> dict[str, Any]:
 
 def _seconds(headers: Any) -> float | None:
     try:
-        return float(headers.get("retry-after"))
+        found = float(headers.get("retry-after"))
     except (TypeError, ValueError):
         return None
+    return found if math.isfinite(found) else None
 
 
 def _number(value: Any) -> int:

@@ -22,7 +22,7 @@ def ask(question: Question, key: str, base_url: str) -> Answer:
         told = json.loads(ended.output)
     except ValueError:
         last = ended.errors.decode(errors="replace").strip().rpartition("\n")[2]
-        raise CallFailed("dead", f"the process that calls the API ended with status {ended.status}: {last}") from None
+        raise CallFailed("lost", f"the process that calls the API ended with status {ended.status}: {last}") from None
     return _judged(told)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -61,13 +60,16 @@ def _key(settings: Compaction, environment: Mapping[str, str]) -> str:
 
 
 def _printed(command: str) -> str:
-    """Its own words are not told: they may be the key."""
+    """Its own words are not told: they may be the key. It is ended with all that it started, also when dagentd is."""
+    from dagentd.adapters.claude.running import run
+
     try:
-        done = subprocess.run(["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=_PATIENCE, check=False, start_new_session=True)  # fmt: skip
-    except subprocess.TimeoutExpired:
+        done = run(["/bin/sh", "-c", command], b"", _PATIENCE, more=dict(os.environ))
+    except CallFailed as error:
+        if error.kind != "slow":
+            raise
         raise CallFailed("auth", f"compaction.api_key_command took longer than {_PATIENCE:.0f} s") from None
-    key = done.stdout.decode(errors="replace").strip()
-    if done.returncode or not key or any(character.isspace() for character in key):
-        raise CallFailed("auth", f"compaction.api_key_command printed no key (exit status {done.returncode})")
+    key = done.output.decode(errors="replace").strip()
+    if done.status or not key or any(character.isspace() for character in key):
+        raise CallFailed("auth", f"compaction.api_key_command printed no key (exit status {done.status})")
     return key

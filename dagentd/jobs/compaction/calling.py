@@ -14,7 +14,7 @@ from dagentd.settings.tables import Compaction
 from dagentd.store.ledger import Ledger
 
 _OUT = 16_000  # tokens that an answer may have
-_UNKNOWN = ("slow", "stopped")  # failures of which nobody knows what they cost
+_UNKNOWN = ("slow", "stopped", "lost", "garbled")  # failures of which nobody knows what they cost
 _OF_THE_QUESTION = ("too long", "cut", "refused")  # failures that say nothing of the next call
 _PASSED_ON = ("model", "overloaded")  # failures after which another model is tried
 
@@ -69,9 +69,12 @@ class Calls:
         try:
             answer = self._put(Question(model, prompt.SYSTEM, prompts, prompt.schema(), seconds))
         except CallFailed as error:
-            used = {"given": wanted} if error.kind in _UNKNOWN else {"given": error.given, "answered": error.answered}
-            ill = error.kind not in _OF_THE_QUESTION
-            self._ledger.end(name, error.kind, failed=ill, retry_after=error.retry_after, **used)
+            unknown = error.kind in _UNKNOWN and not error.given
+            given, answered = (wanted, 0) if unknown else (error.given, error.answered)
+            ill, price = error.kind not in _OF_THE_QUESTION, spend.cost(model, given, answered)
+            self._ledger.end(
+                name, error.kind, failed=ill, given=given, answered=answered, cost=price, retry_after=error.retry_after
+            )
             raise
         cost = answer.cost if answer.cost is not None else spend.cost(model, answer.given, answer.answered)
         self._ledger.end(

@@ -135,9 +135,12 @@ class Proposer:
         items, changes = perform(work.items, local.operations(work.items, work.turns), clock.stamp())
         try:
             return self._made(work, items, changes, LOCAL, None)
-        except DoesNotFit:
-            told = "what may not leave the checkpoint is larger than compaction.checkpoint_tokens"
-            raise CompactionFailed(told, hint=f"Raise it, or unpin items: dagentd show {self._session.id}") from None
+        except DoesNotFit as error:
+            hint = (
+                "Raise it, or budget.limit; or shorten `pending`, `inProgress` and `blockers` in "
+                f"{self._session.folder.document('checkpoint')}; or unpin items: dagentd show {self._session.id}"
+            )
+            raise CompactionFailed(str(error), hint=hint) from None
 
     # --- the result ---------------------------------------------------------------------------------------
 
@@ -163,13 +166,12 @@ class Proposer:
         now = replace(rest, checkpoint=after)
         reachable = budget.needs_compaction(self._parts) and not budget.over_target(rest)
         if budget.over_target(now) if reachable else budget.needs_compaction(now):
-            raise DoesNotFit
+            told = f"with a checkpoint of {after} tokens there are still {budget.load(now)} of {budget.limit}"
+            raise DoesNotFit(told)
 
     def _tokens(self, text: str) -> int:
         return self._factors.tokens(tokens.count(text), self._model)
 
 
 def _in_words(backend: str, error: Exception) -> str:
-    if isinstance(error, DoesNotFit):
-        return f"{backend}: the answer does not fit into the room for the checkpoint"
     return f"{backend}: {redacted(str(error))}"

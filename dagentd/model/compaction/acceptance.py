@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from dagentd.model.compaction.items import Item, new
@@ -10,27 +11,37 @@ from dagentd.model.compaction.operations import Add, Move, Operation, Resolve, S
 from dagentd.model.compaction.turns import Turn
 
 _LONGEST = 600  # characters of an item
+_MOST = 1000  # operations: more than any answer within its limit can have
 _SHOWN = 12  # faults that are told
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+# What everybody calls things in prose, whatever they are called in the messages.
+_COMMON = (
+    "api", "cli", "css", "csv", "gui", "html", "http", "https", "json", "readme", "rest", "sql", "todo", "url", "utc",
+)  # fmt: skip
 # What a reader would take for a fact: quoted text, paths and file names, numbers, identifiers, options.
 _EXACT = re.compile(
     r"`(?P<code>[^`\n]{1,200})`"
     r"|(?P<path>(?:[\w.@~-]+)?(?:/[\w.@~-]+)+/?|\b[\w-]+\.[A-Za-z]\w{1,5}\b)"
     r"|(?P<name>\b[A-Za-z]\w*_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][A-Z0-9]{2,}\b|--[a-z][\w-]+)"
-    r"|(?P<number>(?<![\w.])\d+(?:[.,:]\d+)*)"
+    r"|(?<![\w.])v?(?P<number>\d+(?:[.,:_]\d+)*)"
 )
+_GROUPED = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")  # 10,000 and 10_000 are 10000
 
 
 def faults(operations: Sequence[Operation], items: Sequence[Item], turns: Mapping[str, Turn]) -> list[str]:
     """What is wrong with them, in words for whoever answered; nothing if all is well. `turns` are the messages that
     were sent, by the name they had there."""
+    if len(operations) > _MOST:
+        return [f"there are more than {_MOST} operations"]
+    by_id = {item.id: item for item in items}
     found = [
         f"operation {number} ({operation.op}): {fault}"
         for number, operation in enumerate(operations, 1)
-        for fault in _faults(operation, {item.id: item for item in items}, turns)
+        for fault in _faults(operation, by_id, turns)
     ]
-    named = [operation.item for operation in operations if not isinstance(operation, Add)]
-    found += [f"item {item} is changed twice" for item in sorted({one for one in named if named.count(one) > 1})]
+    named = Counter(operation.item for operation in operations if not isinstance(operation, Add))
+    found += [f"item {item} is changed twice" for item, times in sorted(named.items()) if times > 1]
     return found[:_SHOWN]
 
 
@@ -90,8 +101,9 @@ def _invented(text: str, cited: Sequence[Turn], item: Item | None) -> Iterator[s
         yield "its text is empty"
     if len(text) > _LONGEST:
         yield f"its text is longer than {_LONGEST} characters"
+        return
     held = _plain("\n".join([*(_all_of(turn) for turn in cited), item.text if item else ""]))
-    missing = [exact for exact in _exact(text) if not _occurs(exact, held)]
+    missing = [match[0].strip() for match in _EXACT.finditer(text) if not _occurs(match, held)]
     if missing:
         yield f"not in its sources: {', '.join(missing)}"
 
@@ -101,17 +113,28 @@ def _all_of(turn: Turn) -> str:
     return "\n".join([turn.text, *(path for tool in turn.tools for path in tool.paths), *told])
 
 
-def _exact(text: str) -> Iterator[str]:
-    for match in _EXACT.finditer(text):
-        yield next(group for group in match.groups() if group).strip(".,:;").rstrip("/")
+def _occurs(exact: re.Match[str], held: str) -> bool:
+    if exact["number"]:
+        return _number_occurs(_plain(exact["number"]), held)
+    wanted = _plain(exact[exact.lastgroup or 0]).strip(".,:;").rstrip("/")
+    if wanted in held or wanted in _COMMON:
+        return True
+    return bool(exact["path"]) and all(word in held for word in _said_as_words(wanted))
 
 
-def _occurs(exact: str, held: str) -> bool:
-    wanted = _plain(exact)
-    if wanted in held:
-        return not wanted.isdigit() or bool(re.search(rf"(?<!\d){wanted}(?!\d)", held))
-    return wanted.isdigit() and int(wanted) < len(_WORDS) and re.search(rf"\b{_WORDS[int(wanted)]}\b", held) is not None
+def _said_as_words(path: str) -> list[str]:
+    """What only looks like a path: `create/update/delete`, `Node.js`. What is one stays whole."""
+    if re.fullmatch(r"[a-z]+(?:/[a-z]+)+", path):
+        return path.split("/")
+    return [path.removesuffix(".js")] if re.fullmatch(r"[a-z]+\.js", path) else [path]
+
+
+def _number_occurs(wanted: str, held: str) -> bool:
+    if re.search(rf"(?<!\d)(?<!\d[.,]){re.escape(wanted)}(?!\d)", held):
+        return True
+    names = [words[int(wanted)] for words in (_WORDS, _ORDINALS) if wanted.isdecimal() and int(wanted) < len(words)]
+    return any(re.search(rf"\b{name}\b", held) for name in names)
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.lower().split())
+    return " ".join(_GROUPED.sub("", text).lower().split())

@@ -17,7 +17,7 @@ _FIND = "`dagentd history {}` has what they came from"
 
 
 class DoesNotFit(Exception):
-    """What may not leave the summary is too large for it by itself."""
+    """What may not leave is too large by itself; str() says how large, in words for a user."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ def within(items: Sequence[Item], limit: int, count: Count) -> tuple[list[Item],
         gone.add(item.id)
         used -= sizes[item.id]
     if used > limit:
-        raise DoesNotFit
+        told = f"what may not leave the checkpoint has {used} tokens, and compaction.checkpoint_tokens is {limit}"
+        raise DoesNotFit(told)
     return [item for item in items if item.id not in gone], len(gone)
 
 

@@ -13,9 +13,9 @@ from dagentd.model.rendering import json_text
 _PATHS = ("file_path", "filePath", "path", "file", "filename", "notebook_path", "paths", "files")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)  # as apply_patch has them
 _ERROR = re.compile(
-    r"\s*(?:\W{0,3}(?:error|fatal|traceback|failed|failure|exception|panic|npm err!|command failed"
-    r"|build failed|tests? failed)"
-    r"|exit(?:ed with)?(?: code| status)?:? [1-9]|\w+(?:Error|Exception): )",
+    r"\s*(?:[^\w{]{0,3}(?:error|fatal|traceback|failed|failure|exception|panic|npm err!|command failed|build failed"
+    r"|tests? failed)|exit(?:ed with)?(?: code| status)?:? [1-9]|\w+(?:Error|Exception): "
+    r"|\{\s*\"error\":\s*(?:\"[^\"]|\{|true))",
     re.IGNORECASE,
 )
 _PASSED = ("passed", "pass", "success", "succeeded", "ok", "completed", "green", "true")
@@ -89,9 +89,8 @@ def begins_with_error(words: str) -> bool:
 def _words(result: Any) -> str:
     """What a tool gave back; of an object the part that says what went wrong, else what was printed."""
     if isinstance(result, dict):
-        told = (
-            conversation.text(result.get(key)) for key in ("error", "stderr", "message", "output", "stdout", "content")
-        )
+        keys = ("error", "stderr", "message", "output", "stdout", "content")
+        told = (conversation.text(result.get(key)) for key in keys)
         return next((words for words in told if words.strip()), json_text(result))
     return conversation.text(result) if isinstance(result, str | list) else json_text(result)
 
@@ -102,12 +101,10 @@ def _paths(given: Any) -> tuple[str, ...]:
     if not isinstance(given, dict):
         return ()
     found = [one for key in _PATHS for one in _texts(given.get(key))]
-    found += [
-        one for edit in _listed(given.get("edits")) if isinstance(edit, dict) for one in _texts(edit.get("file_path"))
-    ]
-    found += [
-        one.strip() for key in ("input", "patch") for text in _texts(given.get(key)) for one in _PATCHED.findall(text)
-    ]
+    edits = [edit for edit in _listed(given.get("edits")) if isinstance(edit, dict)]
+    found += [one for edit in edits for one in _texts(edit.get("file_path"))]
+    patches = [text for key in ("input", "patch") for text in _texts(given.get(key))]
+    found += [one.strip() for text in patches for one in _PATCHED.findall(text)]
     return tuple(dict.fromkeys(one for one in found if len(one) < 500 and "\n" not in one))
 
 

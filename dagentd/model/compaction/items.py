@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from dagentd.model.rendering import line
@@ -35,9 +36,14 @@ class Item:
     @property
     def entry(self) -> Any:
         """As it stands in its list."""
-        if self.shown is not None:
-            return self.shown
-        return f"{_RESOLVED}{self.text}" if self.resolved else self.text
+        if self.resolved:
+            return f"{_RESOLVED}{self.text}"
+        return self.text if self.shown is None else self.shown
+
+    @property
+    def listed(self) -> str:
+        """The list that it stands in."""
+        return "completed" if self.resolved else self.list
 
     def raw(self) -> dict[str, Any]:
         flags = {key: True for key, set in (("pinned", self.pinned), ("resolved", self.resolved)) if set}
@@ -46,10 +52,12 @@ class Item:
         )
 
 
-def new(name: str, text: str, sources: Iterable[str], at: str) -> Item:
-    """The same text in the same list is the same item, here and on another machine."""
+def new(name: str, text: str, sources: Iterable[str], at: str, taken: Container[str] = ()) -> Item:
+    """The same text in the same list is the same item, here and on another machine; unless its id is `taken` by one
+    that came to another list."""
     flat = " ".join(text.split())
-    return Item(_id_of(name, flat), name, flat, sources_of(sources), at=at)
+    free = next(each for each in (_id_of(name, flat, number) for number in count()) if each not in taken)
+    return Item(free, name, flat, sources_of(sources), at=at)
 
 
 def sources_of(ids: Iterable[str]) -> tuple[str, ...]:
@@ -62,16 +70,19 @@ def sources_of(ids: Iterable[str]) -> tuple[str, ...]:
 def items_of(checkpoint: Mapping[str, Any] | None) -> list[Item]:
     """One for each entry of the lists. What another program added has no sources; what it took away is gone, unless it
     was pinned; what it moved to another list is still the same item."""
-    summary = (checkpoint or {}).get("summary")
-    lists: Mapping[str, Any] = summary if isinstance(summary, Mapping) else {}
+    entries = _entries((checkpoint or {}).get("summary"))
     known = _known((checkpoint or {}).get("items"))
-    by_entry = {_key(item.entry): item for item in known}
+    unclaimed = {(item.listed, _key(item.entry)): item for item in reversed(known)}
+    claimed = {place: unclaimed.pop(place) for place in entries if place in unclaimed}
+    moved = {key: item for (_, key), item in unclaimed.items()}
     found: dict[str, Item] = {}
-    for name in LISTS:
-        entries = lists.get(name)
-        for entry in entries if isinstance(entries, list) else []:
-            if (item := _item(name, entry, by_entry)) is not None:
-                found.setdefault(item.id, item)
+    for (name, key), entry in entries.items():
+        item = claimed.get((name, key)) or moved.pop(key, None)
+        if item is None:
+            item = new(name, key, (), "", taken={*(one.id for one in known), *found})
+        elif item.listed != name:
+            item = replace(item, list=name, resolved=False)
+        found[item.id] = replace(item, shown=None if entry == item.entry else entry)
     return [*found.values(), *(item for item in known if item.pinned and item.id not in found)]
 
 
@@ -80,41 +91,51 @@ def summary_of(items: Sequence[Item], left: int = 0, find: str = "") -> dict[str
     and one line says so."""
     lists: dict[str, list[Any]] = {name: [] for name in LISTS}
     for item in items:
-        lists["completed" if item.resolved else item.list].append(item.entry)
+        lists[item.listed].append(item.entry)
     if left:
         lists["completed"].insert(0, f"[{left} earlier item{'s' if left > 1 else ''} left this summary; {find}]")
     return lists
 
 
-def _item(name: str, entry: Any, by_entry: Mapping[str, Item]) -> Item | None:
-    text = line(entry)
-    if not text or (isinstance(entry, str) and _NOTE.match(entry)):
-        return None
-    known = by_entry.get(_key(entry))
-    if known is None:
-        return replace(new(name, text, (), ""), shown=None if entry == text else entry)
-    listed = "completed" if known.resolved else known.list
-    return known if name == listed else replace(known, list=name, resolved=False)
+def _entries(summary: Any) -> dict[tuple[str, str], Any]:
+    """What stands in the lists, each once; the line that says how many left is no entry."""
+    lists: Mapping[str, Any] = summary if isinstance(summary, Mapping) else {}
+    return {(name, _key(entry)): entry for name in LISTS for entry in _list(lists.get(name)) if _is_item(entry)}
+
+
+def _is_item(entry: Any) -> bool:
+    return bool(_key(entry)) and not (isinstance(entry, str) and _NOTE.match(entry))
 
 
 def _known(raw: Any) -> list[Item]:
-    return [item for each in (raw if isinstance(raw, list) else []) if (item := _parsed(each)) is not None]
+    """Each id once: who edited them by hand may have copied one."""
+    found: dict[str, Item] = {}
+    for item in filter(None, map(_parsed, _list(raw))):
+        own = item if item.id not in found else replace(item, id=new(item.list, item.text, (), "", taken=found).id)
+        found[own.id] = own
+    return list(found.values())
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _parsed(raw: Any) -> Item | None:
     if not isinstance(raw, dict) or not isinstance(raw.get("id"), str) or not isinstance(raw.get("text"), str):
         return None
     name, sources = raw.get("list"), raw.get("sources")
-    if name not in LISTS:
+    if name not in LISTS or not raw["text"].strip():
         return None
     told = tuple(one for one in sources if isinstance(one, str)) if isinstance(sources, list) else ()
     at = raw.get("at") if isinstance(raw.get("at"), str) else ""
-    return Item(raw["id"], name, raw["text"], told, raw.get("pinned") is True, raw.get("resolved") is True, str(at))
+    flags = raw.get("pinned") is True, raw.get("resolved") is True
+    return Item(raw["id"], name, raw["text"], sources_of(told), *flags, str(at))
 
 
 def _key(entry: Any) -> str:
     return " ".join(line(entry).split())
 
 
-def _id_of(name: str, text: str) -> str:
-    return hashlib.sha256(f"{name}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+def _id_of(name: str, text: str, number: int) -> str:
+    told = f"{name}\0{text}" + (f"\0{number}" if number else "")
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -62,9 +62,33 @@ class Change:
     after: Item
 
 
+class _Held:
+    """The items by id, and by where they are open: a long session has thousands of them."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self.by_id: dict[str, Item] = {}
+        self._open: dict[tuple[str, str], Item] = {}
+        for item in items:
+            self.put(item)
+
+    def twin(self, item: Item) -> Item | None:
+        """The same text, open in the same list."""
+        return self._open.get((item.list, item.text))
+
+    def put(self, item: Item) -> None:
+        self.by_id[item.id] = item
+        if not item.resolved:
+            self._open[item.list, item.text] = item
+
+    def remove(self, item: Item) -> None:
+        del self.by_id[item.id]
+        if self.twin(item) is item:
+            del self._open[item.list, item.text]
+
+
 def perform(items: Sequence[Item], operations: Iterable[Operation], at: str) -> tuple[list[Item], list[Change]]:
     """The items afterwards and what changed; operations on items that are not there come to nothing."""
-    held = {item.id: item for item in items}
+    held = _Held(items)
     changes = []
     for operation in operations:
         change = _change(held, operation, at)
@@ -72,23 +96,32 @@ def perform(items: Sequence[Item], operations: Iterable[Operation], at: str) -> 
             continue
         changes.append(change)
         if change.before is not None:
-            held.pop(change.before.id)
-        held[change.after.id] = change.after
-    return list(held.values()), changes
+            held.remove(change.before)
+        held.put(change.after)
+    return list(held.by_id.values()), changes
 
 
-def _change(held: dict[str, Item], operation: Operation, at: str) -> Change | None:
+def _change(held: _Held, operation: Operation, at: str) -> Change | None:
     if isinstance(operation, Add):
-        item = new(operation.list, operation.text, operation.sources, at)
-        return None if item.id in held or not item.text else Change("added", None, item)
-    before = held.get(operation.item)
+        item = new(operation.list, operation.text, operation.sources, at, taken=held.by_id)
+        return None if not item.text or held.twin(item) else Change("added", None, item)
+    before = held.by_id.get(operation.item)
     if before is None:
         return None
     sources = sources_of((*before.sources, *operation.sources))
     if isinstance(operation, Move):
         after = replace(before, list=operation.to, sources=sources, resolved=False)
-        return None if before.list == operation.to else Change("moved", before, after)
+        return None if before.listed == operation.to else Change("moved", before, after)
     if isinstance(operation, Resolve):
         return None if before.resolved else Change("resolved", before, replace(before, sources=sources, resolved=True))
-    after = replace(new(before.list, operation.text, operation.sources, at), pinned=before.pinned)
-    return None if after.id == before.id or not after.text else Change("superseded", before, after)
+    return _superseded(held, before, new(before.list, operation.text, operation.sources, at, taken=held.by_id))
+
+
+def _superseded(held: _Held, before: Item, after: Item) -> Change | None:
+    """What is there already takes the place of both, with what is known of it."""
+    twin = held.twin(after)
+    if twin is before or not after.text:
+        return None
+    if twin is not None:
+        after = replace(twin, sources=sources_of((*twin.sources, *after.sources)))
+    return Change("superseded", before, replace(after, pinned=after.pinned or before.pinned))

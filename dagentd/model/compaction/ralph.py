@@ -7,6 +7,8 @@ from typing import Any
 
 from dagentd.model.compaction.turns import Turn
 
+_MOST = 40  # checks of each kind, the latest: an agent may name each run of its tests otherwise
+_LONGEST = 500  # characters of a name or an error: all of this is in every request
 _PASSED, _FAILED = ("passed", "pass", "completed", "done", "verified"), ("failed", "fail", "error")
 
 
@@ -18,18 +20,24 @@ def ralph_loop(before: Any, turns: Sequence[Turn], plan: Mapping[str, Any] | Non
     states |= dict.fromkeys(_names(known.get("failedChecks")), False)
     error = known["lastError"] if isinstance(known.get("lastError"), str) else ""
     for check in (check for turn in turns for check in turn.checks):
-        states[check.name] = check.passed
+        _tell(states, check.name, check.passed)
         error = check.error or error
     for name, passed, told in _listed(plan):
-        states[name] = passed
+        _tell(states, name, passed)
         error = told or error
     iteration = max([_number(known.get("currentIteration")), *(turn.iteration or 0 for turn in turns),
                      _number((plan or {}).get("iteration"))])  # fmt: skip
     if not states and not iteration:
         return None
-    failed = [name for name, passed in states.items() if not passed]
-    loop = {"currentIteration": iteration, "passedChecks": [name for name, ok in states.items() if ok]}
-    return {**known, **loop, "failedChecks": failed, **({"lastError": error} if error else {})}
+    good, bad = ([name for name, ok in states.items() if ok is wanted][-_MOST:] for wanted in (True, False))
+    loop = {"currentIteration": iteration, "passedChecks": good, "failedChecks": bad}
+    return {**known, **loop, **({"lastError": error[:_LONGEST]} if error else {})}
+
+
+def _tell(states: dict[str, bool], name: str, passed: bool) -> None:
+    """The latest is last."""
+    states.pop(name[:_LONGEST], None)
+    states[name[:_LONGEST]] = passed
 
 
 def _listed(plan: Mapping[str, Any] | None) -> list[tuple[str, bool, str]]:
@@ -44,7 +52,7 @@ def _listed(plan: Mapping[str, Any] | None) -> list[tuple[str, bool, str]]:
 
 
 def _names(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [one[:_LONGEST] for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _number(value: Any) -> int:

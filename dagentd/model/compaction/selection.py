@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from dagentd.model.compaction.turns import Turn
 
 
 def leaving(turns: Sequence[Turn], sizes: Sequence[int], pinned: Collection[str], keep_recent: int) -> list[Turn]:
     """A tool call stays with its result: both leave or none does."""
-    end = min(_recent_from(turns, sizes, keep_recent), _unfinished_from(turns))
-    end = _whole_pairs(turns, end)
-    stay = _with_partners(turns, {turn.id for turn in turns if turn.id in pinned})
-    return [turn for turn in turns[:end] if turn.id not in stay]
+    partners, waiting = _paired(turns)
+    end = min(_recent_from(turns, sizes, keep_recent), _unfinished_from(turns, waiting))
+    kept = [at for at, turn in enumerate(turns) if at >= end or turn.id in pinned]
+    stay = _with_partners(kept, partners)
+    return [turn for at, turn in enumerate(turns) if at not in stay]
 
 
 def _recent_from(turns: Sequence[Turn], sizes: Sequence[int], keep: int) -> int:
@@ -23,24 +24,37 @@ def _recent_from(turns: Sequence[Turn], sizes: Sequence[int], keep: int) -> int:
     return start
 
 
-def _unfinished_from(turns: Sequence[Turn]) -> int:
-    """Where a call stands whose result is still to come. One that something was said after will never get it."""
-    answered = {tool.id for turn in turns for tool in turn.tools if tool.failed is not None}
+def _paired(turns: Sequence[Turn]) -> tuple[dict[int, set[int]], set[int]]:
+    """Which messages hold the two sides of a tool call, and which hold one that nobody answered. A result is of the
+    call just before it: some models number their calls anew in each message."""
+    partners, calls = dict[int, set[int]](), dict[str, int]()
+    for at, turn in enumerate(turns):
+        for tool in turn.tools:
+            if tool.id and tool.failed is None:
+                calls[tool.id] = at
+            elif tool.id in calls:
+                call = calls.pop(tool.id)
+                partners.setdefault(call, set()).add(at)
+                partners.setdefault(at, set()).add(call)
+    return partners, set(calls.values())
+
+
+def _unfinished_from(turns: Sequence[Turn], waiting: Collection[int]) -> int:
+    """Where the first call stands whose result is still to come. One that something was said after will never get
+    it."""
+    start = len(turns)
     for at in range(len(turns) - 1, -1, -1):
-        if any(tool.id and tool.failed is None and tool.id not in answered for tool in turns[at].tools):
-            return at
+        if at in waiting:
+            start = at
         if turns[at].words.strip():
             break
-    return len(turns)
+    return start
 
 
-def _whole_pairs(turns: Sequence[Turn], end: int) -> int:
-    """Where a result stays whose call would leave, it leaves too."""
-    called = {tool.id for turn in turns[:end] for tool in turn.tools if tool.id}
-    late = [at for at in range(end, len(turns)) if any(tool.id in called for tool in turns[at].tools if tool.id)]
-    return _whole_pairs(turns, late[-1] + 1) if late else end
-
-
-def _with_partners(turns: Sequence[Turn], stay: set[str]) -> set[str]:
-    calls = {tool.id for turn in turns if turn.id in stay for tool in turn.tools if tool.id}
-    return stay | {turn.id for turn in turns if any(tool.id in calls for tool in turn.tools if tool.id)}
+def _with_partners(kept: Sequence[int], partners: Mapping[int, Collection[int]]) -> set[int]:
+    """One message may hold several calls, whose results then stay too, and so on."""
+    found, more = set(kept), list(kept)
+    while more:
+        more = [one for at in more for one in partners.get(at, ()) if one not in found]
+        found.update(more)
+    return found

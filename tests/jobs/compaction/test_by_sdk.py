@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dagentd.adapters.claude import running
+from dagentd.jobs.compaction import backends
 from dagentd.model.compaction.items import items_of
 from tests import messages_api as api_of
+from tests.e2e.daemon import lives, until
 from tests.jobs.compaction.conversing import GOOD, TALK, Conversing, add, answering, with_compaction
 from tests.messages_api import MessagesApi, Reply, said, slow
 
@@ -156,3 +159,17 @@ def test_the_key_comes_from_the_command(conversing: Conversing, api: MessagesApi
     api.then(answering(*GOOD))
     assert conversing.compact()["method"] == "anthropic"
     assert "from-the-command" in str(api.calls()[0].headers)
+
+
+def test_a_command_that_hangs_is_ended_with_all_that_it_started(
+    conversing: Conversing, api: MessagesApi, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """A password manager that waits for somebody at another terminal."""
+    monkeypatch.setattr(backends, "_PATIENCE", 1.0)
+    command = f"(echo $BASHPID; sh -c 'echo $$ > {tmp_path}/pid; exec sleep 1000') & wait"
+    conversing.settings = with_compaction(conversing.settings, api_key_command=command)
+    conversing.talk()
+    assert "took longer than 1 s" in conversing.compact()["note"]
+    pid = int((tmp_path / "pid").read_text())
+    until(lambda: not lives(pid), "the end of what it started")
+    assert api.calls() == []

@@ -1,0 +1,42 @@
+"""From a session to a proposal: what goes into the checkpoint beside the items, and what cannot be done."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dagentd.errors import CompactionFailed
+from tests.jobs.compaction.conversing import Conversing, with_compaction
+
+SECRET = "sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFF"
+
+
+def test_the_plan_of_a_task_comes_into_the_checkpoint_without_its_secrets(conversing: Conversing) -> None:
+    conversing.session.set(taskId="t1")
+    folder = conversing.session.folder.feature.task_dir("t1")
+    folder.mkdir(parents=True)
+    checks = [{"description": "build", "status": "failed", "error": f"401 for {SECRET}"}]
+    (folder / "plan.json").write_text(json.dumps({"iteration": 3, "checklist": checks}))
+    conversing.talk()
+    conversing.compact(seconds=0)
+    checkpoint = conversing.session.checkpoint() or {}
+    loop = checkpoint["ralphLoop"]
+    assert (loop["currentIteration"], loop["failedChecks"]) == (3, ["build"])
+    assert loop["lastError"].startswith("401 for ") and SECRET not in json.dumps(checkpoint)
+
+
+def test_requests_that_are_too_many_for_the_checkpoint_are_told_with_what_to_do(conversing: Conversing) -> None:
+    """They may not leave it, so nothing is changed; once there is room, all of it fits."""
+    wanted = [f"Write the documentation of part {number}" for number in range(40)]
+    conversing.session.update_checkpoint({"summary": {"pending": wanted}})
+    conversing.talk()
+    before, settings = conversing.documents(), conversing.settings
+    conversing.settings = with_compaction(settings, checkpoint_tokens=500)
+    with pytest.raises(CompactionFailed, match=r"has \d+ tokens, and compaction.checkpoint_tokens is 500") as caught:
+        conversing.compact(seconds=0)
+    assert "`pending`" in caught.value.hint and "checkpoint_" in caught.value.hint
+    assert conversing.documents() == before
+    conversing.settings = settings
+    conversing.compact(seconds=0)
+    assert (conversing.session.checkpoint() or {})["summary"]["pending"][:40] == wanted

@@ -1,0 +1,81 @@
+"""Operations: whatever they are, nothing goes but what was superseded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dagentd.model.compaction.items import LISTS, Item, new
+from dagentd.model.compaction.operations import Add, Move, Operation, Resolve, Supersede, perform
+from tests.model.compaction.checkpoints_of import items
+
+_LISTS = st.sampled_from(LISTS)
+_IDS = st.sampled_from([f"i{number}" for number in range(10)])
+_TEXTS = st.sampled_from(["use Rust", "fix login", "run tests", "a b", " ", "other"])
+_SOURCES = st.lists(st.sampled_from("xyz"), max_size=2).map(tuple)
+OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
+    st.builds(Add, list=_LISTS, text=_TEXTS, sources=_SOURCES),
+    st.builds(Move, item=_IDS, to=_LISTS, sources=_SOURCES),
+    st.builds(Resolve, item=_IDS, sources=_SOURCES),
+    st.builds(Supersede, item=_IDS, text=_TEXTS, sources=_SOURCES),
+)
+
+
+@given(items(), st.lists(OPERATIONS, max_size=8))
+def test_nothing_is_lost_but_what_was_superseded(held: list[Item], operations: list[Operation]) -> None:
+    found, changes = perform(held, operations, "now")
+    superseded = {change.before.id for change in changes if change.kind == "superseded" and change.before}
+    ids = {item.id for item in found}
+    assert {item.id for item in held} - superseded <= ids
+    assert len(ids) == len(found)
+    assert all(item.text.strip() for item in found)
+    assert {item.text for item in held if item.pinned and item.id not in superseded} <= {
+        item.text for item in found if item.pinned
+    }
+
+
+@given(items(), st.lists(OPERATIONS, max_size=5))
+def test_what_is_not_mentioned_stays_as_it_is(held: list[Item], operations: list[Operation]) -> None:
+    found, changes = perform(held, operations, "now")
+    touched = {one.id for change in changes for one in (change.before, change.after) if one}
+    assert [item for item in found if item.id not in touched] == [item for item in held if item.id not in touched]
+
+
+@given(items(), st.lists(OPERATIONS, max_size=5))
+def test_every_addition_is_in_its_list_afterwards(held: list[Item], operations: list[Operation]) -> None:
+    added = [operation for operation in operations if isinstance(operation, Add) and operation.text.strip()]
+    found, _ = perform(held, added, "now")
+    assert {(one.list, one.text) for one in added} <= {(one.list, one.text) for one in found if not one.resolved}
+
+
+def test_what_is_asked_for_again_is_pending_again() -> None:
+    """The first time it was done; the same words do not mean that it need not be done once more."""
+    wanted = new("pending", "Run the tests", ("m1",), "")
+    done, _ = perform([wanted], [Move(item=wanted.id, to="completed", sources=("m2",))], "")
+    found, _ = perform(done, [Add(list="pending", text="Run the tests", sources=("m9",))], "")
+    assert [(item.list, item.sources) for item in found] == [("completed", ("m1", "m2")), ("pending", ("m9",))]
+    again, changes = perform(found, [Add(list="pending", text="Run the tests", sources=("m9",))], "")
+    assert (again, changes) == (found, [])
+
+
+def test_one_that_is_superseded_by_another_keeps_what_is_known_of_that() -> None:
+    old = Item("a", "decisions", "Use SQLite", ("m1",))
+    pinned = Item("b", "decisions", "Use Rust", ("m2",), pinned=True)
+    found, _ = perform([old, pinned], [Supersede(item="a", text="Use Rust", sources=("m3",))], "")
+    assert found == [replace(pinned, sources=("m2", "m3"))]
+
+
+def test_one_that_is_superseded_hands_its_pin_on() -> None:
+    found, _ = perform([Item("a", "decisions", "x", pinned=True)], [Supersede(item="a", text="y", sources=("m",))], "")
+    assert [(item.text, item.pinned) for item in found] == [("y", True)]
+
+
+@pytest.mark.parametrize("to", LISTS)
+def test_what_was_over_can_be_taken_up_again(to: str) -> None:
+    over = Item("a", "pending", "x", resolved=True)
+    found, changes = perform([over], [Move.model_validate({"item": "a", "to": to, "sources": ("m",)})], "")
+    assert (found[0].list, found[0].resolved) == ((to, False) if to != "completed" else ("pending", True))
+    assert len(changes) == (to != "completed")

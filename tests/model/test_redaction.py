@@ -1,0 +1,183 @@
+"""Redaction: secrets go, whatever they are written in; ordinary text, code and figures stay."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dagentd.model.redaction import redacted, redacted_value
+from tests.model.compaction.checkpoints_of import JSON
+
+SECRET = "q7Zk2VxW9tB4nM8s"
+_LONG = SECRET * 3
+_PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{_LONG}\n{_LONG}\n{SECRET}\n-----END RSA PRIVATE KEY-----"
+
+KEYS = {
+    "Anthropic": "sk-ant-api03-" + _LONG,
+    "OpenAI": "sk-proj-" + _LONG,
+    "Stripe": "sk_live_" + SECRET,
+    "Stripe hook": "whsec_" + _LONG,
+    "AWS": "AKIA" + "IOSFODNN7EXAMPLQ",
+    "GitHub": "ghp_" + _LONG[:36],
+    "GitHub, fine-grained": "github_pat_11" + _LONG,
+    "GitLab": "glpat-" + SECRET + "abcd",
+    "Slack": "xoxb-1234567890-" + SECRET,
+    "Slack hook": "https://hooks.slack.com/services/T0AAAAAAA/B0BBBBBBB/" + SECRET + "abcdefgh",
+    "Google": "AIza" + _LONG[:35],
+    "npm": "npm_" + _LONG[:36],
+    "PyPI": "pypi-AgEIcHlwaS5vcmc" + _LONG,
+    "Hugging Face": "hf_" + _LONG[:34],
+    "SendGrid": f"SG.{SECRET}abcdef.{_LONG[:43]}",
+    "a JWT": f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.{SECRET}",
+}
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("around", ["The key is {}.", "{}", "curl -u {}: x", '["{}"]', "`{}`", "key\n{}\nend"])
+def test_keys_of_providers_go(key: str, around: str) -> None:
+    found = redacted(around.format(key))
+    assert key[-12:] not in found and "[redacted" in found
+
+
+WRITTEN = {
+    "an env file": f"DB_PASSWORD={SECRET}",
+    "an env file, in letters": "DB_PASSWORD=correcthorsebattery",
+    "export": f"export GITHUB_TOKEN={SECRET}",
+    "export, quoted": f"export GITHUB_TOKEN='{SECRET}'",
+    "JSON": json.dumps({"apiKey": SECRET, "port": 1}),
+    "JSON, escaped": json.dumps(json.dumps({"client_secret": SECRET})),
+    "YAML": f"database:\n  password: {SECRET}\n  port: 5432",
+    "YAML, quoted": f'password: "{SECRET}"',
+    "YAML, in letters": "password: correcthorsebattery",
+    "Python": f"API_KEY = '{SECRET}'",
+    "JavaScript": f'const clientSecret = "{SECRET}";',
+    "JavaScript, template": f"const authToken = `{SECRET}`;",
+    "Go": f'token := "{SECRET}"',
+    "Ruby": f':password => "{SECRET}"',
+    "a call": f'connect(user="me", password="{SECRET}")',
+    "an option": f"mysql --password={SECRET} db",
+    "an option, apart": f"deploy --token {SECRET} --now",
+    "a header": f"X-Api-Key: {SECRET}",
+    "a bearer": f"Authorization: Bearer {SECRET}",
+    "a scheme of its own": f"Authorization: token {SECRET}",
+    "no scheme": f"authorization: {SECRET}",
+    "basic": "Authorization: Basic dXNlcjpxN1prMlZ4Vzl0QjRuTThz",
+    "a cookie": f"Cookie: session={SECRET}; theme=dark",
+    "a URL": f"postgres://me:{SECRET}@db.internal:5432/app",
+    "a URL without a password": f"https://{_LONG}@github.com/me/it.git",
+    "a query": f"https://x.test/a?b=1&access_token={SECRET}&c=2",
+    "an Azure connection": f"AccountName=me;AccountKey={_LONG}==;EndpointSuffix=core",
+    "npmrc": f"//registry.npmjs.org/:_authToken={SECRET}",
+    "netrc": f"machine x.test login me password {SECRET}",
+}
+
+
+@pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN)
+def test_values_named_like_secrets_go(text: str) -> None:
+    found = redacted(text)
+    assert not any(secret in found for secret in (SECRET, "correcthorse", "dXNlcjpx"))
+    assert "[redacted" in found
+    kept = [word for word in ("port", "5432", "db.internal", "user", "c=2", "--now") if word in text]
+    assert all(word in found for word in kept)
+
+
+@pytest.mark.parametrize("shape", [_PEM, _PEM.replace("\n", "\\n"), json.dumps({"pem": _PEM}), _PEM[:140]])
+def test_private_keys_go(shape: str) -> None:
+    found = redacted(f"before {shape}\nThe text after it stays.")
+    assert SECRET not in found
+    assert found.startswith("before ") and found.endswith("The text after it stays.")
+
+
+def test_speaking_of_a_private_key_costs_no_text() -> None:
+    text = 'It begins with "-----BEGIN PRIVATE KEY-----" and then comes base64. We decided to keep port 8443.'
+    assert "We decided to keep port 8443." in redacted(text)
+
+
+ORDINARY = [
+    "max_tokens: 8000", "max_tokens=200000", '{"input_tokens": 123456, "output_tokens": 99}', "tokens: 1_000_000",
+    "total_tokens = 1,234,567 tokens", "token_count: int = 0", "def count(tokens: Sequence[str]) -> int:",
+    "tokenizer: Tokenizer = AutoTokenizer.from_pretrained(name)", "tokens: number;", "interface A { token: string; }",
+    "password: Optional[str] = None", "password: str | None", "token = response.token",
+    "const token = await getToken();",
+    "api_key = os.environ['API_KEY']", "apiKey: process.env.API_KEY", "password=$DB_PASSWORD",
+    "token: ${{ secrets.T }}",
+    "if token == expected_token:", "if password == other_password:", "token_type = \"bearer\"", 'type: "password"',
+    "commit 3f786850e387550fdab836ed7e6dc881de23001b", "id 123e4567-e89b-12d3-a456-426614174000",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "src/auth/token_store.py:12",
+    "tests/test_password_reset.py::test_expired_token", "/home/me/project/secrets/README.md",
+    "git@github.com:me/it.git",
+    "https://x.test/a/b?page=2&sort=name#top", "http://localhost:8080/api", "secret santa: everybody brings a gift",
+    "The password must have 12 characters.", "Tokens: see the docs.", "risk-management-and-other-things", "task-force",
+    "the secret: don't panic", "ask-the-user-what-he-wants-now", "keyboard: qwerty123456", "monkey=bananas123",
+    "primary_key=customer_id", "key: value", "sk-learn is a library", "a password manager: 1Password",
+    "password = getpass.getpass()", "secretKeyRef:\n  name: db", "credentials: include", "[redacted key]",
+    "src/secrets.ts: rotated", "cookie: a small cake", '"contextTokens": "those of the context",',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_stays(text: str) -> None:
+    assert redacted(text) == text
+
+
+@pytest.mark.parametrize("value", [
+    {"password": SECRET}, {"env": {"DB_PASSWORD": SECRET}}, {"headers": {"Authorization": f"Bearer {SECRET}"}},
+    [{"apiKey": [SECRET, SECRET]}], {f"sk-ant-api03-{_LONG}": 1}, {"content": [{"input": {"client_secret": SECRET}}]},
+    {"env": [{"name": "API_TOKEN", "value": SECRET}]},
+])  # fmt: skip
+def test_what_the_name_of_a_field_says_is_heeded(value: Any) -> None:
+    assert SECRET not in json.dumps(redacted_value(value))
+
+
+def test_fields_that_only_sound_like_secrets_stay() -> None:
+    value = {"max_tokens": 8000, "tokens": {"input": 12, "output": 3}, "token_type": "bearer", "password": None,
+             "secret": True, "apiKey": "", "name": "API_TOKEN"}  # fmt: skip
+    assert redacted_value(value) == value
+
+
+@given(JSON)
+@example({"password": [{"token": "a\ud800bcdefg1"}]})
+def test_no_value_is_too_strange_and_its_shape_stays(value: Any) -> None:
+    found = redacted_value(value)
+    assert type(found) is type(value)
+    assert redacted_value(found) == found
+
+
+_PIECES = st.sampled_from([
+    "password", "token", "=", ": ", "\"", "'", "\n", " ", SECRET, "sk-", "-----BEGIN PRIVATE KEY-----", "eyJ", ".",
+    "-----END PRIVATE KEY-----", "https://", "@", "Bearer ", "&key=", "[redacted value]", "`", "\\", "AKIA", "(", "a",
+])  # fmt: skip
+
+
+@given(st.lists(_PIECES, max_size=12).map("".join))
+@example('token:="aaaa"="bbbbbb1"')
+def test_twice_is_the_same_as_once(text: str) -> None:
+    once = redacted(text)
+    assert redacted(once) == once
+
+
+@pytest.mark.parametrize("piece", [
+    "eyJaaaaaaaa-", "eyJaaaaaaaa.", "sk-", "password=", 'token="', "token:'", "-----BEGIN PRIVATE KEY-----", "a",
+    "a-", "a.",
+    "-----BEGIN A ", "-----END A ", "https://", "https://a:", "https://a:b", "?token=", "_", "A_", "Bearer ", "SG.",
+    "SG.a",
+    "-----BEGIN PRIVATE KEY-----\n" + "A" * 60 + "\n", "xoxb-", " ", "\\n", "secret", "--token ", "Cookie: ", "aA1",
+])  # fmt: skip
+def test_the_cost_grows_with_the_length_and_not_with_its_square(piece: str) -> None:
+    """As a ratio in one run: eight times the text takes about eight times as long, not sixty-four."""
+
+    def cost(length: int) -> float:
+        text = piece * (length // len(piece))
+        best = float("inf")
+        for _ in range(3):
+            begun = time.process_time()
+            redacted(text)
+            best = min(best, time.process_time() - begun)
+        return best
+
+    assert cost(80_000) < 30 * cost(10_000) + 0.05

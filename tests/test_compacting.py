@@ -1,0 +1,149 @@
+"""Compaction beside all other work: no call too many, whatever cannot be compacted and whoever writes meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dagentd.adapters import clock
+from dagentd.compacting import Compacting
+from dagentd.jobs.compaction import backends
+from dagentd.settings import Settings
+from dagentd.store.ledger import Ledger
+from dagentd.store.session import Session
+from dagentd.store.store import Store
+from dagentd.upkeep import Upkeep
+from dagentd.weighing import Weighing
+from dagentd.worker import Worker
+from tests.e2e.daemon import until
+from tests.jobs.compaction.conversing import add, answering, directly, with_budget, with_compaction
+from tests.messages_api import MessagesApi, Reply
+from tests.store.place import FEATURE, Place
+
+WORDS = "We talked about the weather and the colour of the sky for a good while. " * 4
+
+
+class Kept:
+    """A project that is kept up, and a model that answers at once."""
+
+    def __init__(self, store: Store, api: MessagesApi, bugs: list[BaseException]) -> None:
+        self.store, self.api = store, api
+        self.session: Session = store.get_or_create("feature", "pm", FEATURE)
+        self.settings = with_budget(Settings(), limit=4000, prompt_buffer=100)
+        self._worker = Worker(1, clock.stamp, bugs.append)
+        upkeep = Upkeep(self._worker, lambda _: self.settings)
+        upkeep.take_up(store)
+        self.weighing = Weighing(upkeep, lambda _: self.settings)
+        self.compacting = Compacting(self.weighing, lambda _: self.settings, Ledger(None), bugs.append)
+
+    def close(self) -> None:
+        self.compacting._calls.drain(10)
+        self._worker.drain(10)
+
+    def fill(self, count: int = 40) -> list[str]:
+        said = [{"role": "user", "content": f"{number}: {WORDS}"} for number in range(count)]
+        return [str(one["id"]) for one in self.session.add(said)]
+
+    def weigh(self) -> None:
+        """And wait until all that comes of it is done."""
+        self.weighing.weigh(self.store, self.session.folder)
+        workers = (self._worker, self.compacting._calls)
+        until(lambda: not any(any(worker.status()[kind] for kind in ("queues", "running")) for worker in workers))
+
+    @property
+    def problems(self) -> list[str]:
+        return [problem.message for problem in self.compacting.problems()]
+
+
+@pytest.fixture
+def api() -> Iterator[MessagesApi]:
+    with MessagesApi() as server:
+        yield server
+
+
+@pytest.fixture
+def kept(tmp_path: Path, api: MessagesApi, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
+    monkeypatch.setattr(backends, "chosen", lambda _: directly(api))
+    bugs: list[BaseException] = []
+    with Place(tmp_path / "place").make().store() as store:
+        made = Kept(store, api, bugs)
+        yield made
+        made.close()
+    assert bugs == []
+
+
+def test_what_cannot_be_compacted_is_tried_once_until_something_changed(kept: Kept, api: MessagesApi) -> None:
+    """Each try may be a call that costs; the problem stays in status all the while."""
+    wanted = [f"Write the documentation of part {number}" for number in range(60)]
+    kept.session.update_checkpoint({"summary": {"pending": wanted}})
+    kept.settings = with_compaction(kept.settings, checkpoint_tokens=300)
+    api.always(answering())
+    kept.fill()
+    for _ in range(4):
+        kept.weigh()
+        assert [told for told in kept.problems if "checkpoint_tokens is 300" in told]
+    kept.compacting.make_room(kept.store, kept.session)
+    assert len(api.calls()) == 1
+    kept.session.update_checkpoint({"summary": {"pending": wanted[:2]}})
+    kept.weigh()
+    assert (kept.problems, kept.session.chat()) == ([], [])
+
+
+def test_chat_that_is_pinned_is_told_and_costs_nothing(kept: Kept, api: MessagesApi) -> None:
+    for one in kept.fill():
+        kept.session.pin(message=one)
+    kept.weigh()
+    assert [told for told in kept.problems if "pinned" in told]
+    assert (len(kept.session.chat()), api.calls()) == (40, [])
+
+
+def test_whoever_rewrites_the_session_all_the_time_costs_two_calls_and_not_thirty(kept: Kept, api: MessagesApi) -> None:
+    numbers = iter(range(100))
+
+    def answer(_: Any) -> Reply:
+        kept.session.update_checkpoint({"summary": {"decisions": [f"number {next(numbers)}"]}})
+        return answering()
+
+    api.always(answer)
+    kept.fill()
+    kept.weigh()
+    assert len(api.calls()) == 2
+    assert (kept.session.checkpoint() or {})["backend"] == "local"
+    assert (kept.session.chat(), kept.problems) == ([], [])
+
+
+def test_a_request_that_waited_too_long_does_not_compact_what_came_later(
+    kept: Kept, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was done without a model meanwhile; when its turn comes at last, nothing is due any more."""
+    free = threading.Event()
+    monkeypatch.setattr("dagentd.compacting._SOON", 0.05)
+    for number in range(2):  # both threads are busy with others
+        kept.compacting._calls.submit(f"other {number}", "wait", lambda: free.wait(30))
+    kept.fill()
+    kept.compacting.make_room(kept.store, kept.session)
+    assert (kept.session.checkpoint() or {})["backend"] == "local"
+    later = kept.fill(1)
+    free.set()
+    kept.weigh()
+    assert [one["id"] for one in kept.session.chat()] == later
+    assert api.calls() == []
+
+
+def test_a_session_that_is_removed_during_the_call_takes_its_problem_with_it(kept: Kept, api: MessagesApi) -> None:
+    kept.session.update_checkpoint({"summary": {"pending": [f"Write part {number}" for number in range(60)]}})
+    kept.settings = with_compaction(kept.settings, checkpoint_tokens=300)
+
+    def answer(_: Any) -> Reply:
+        for path in kept.session.folder.path.iterdir():
+            path.unlink()
+        return answering(add("The weather", "m1"))
+
+    api.always(answer)
+    kept.fill()
+    kept.weigh()
+    assert (kept.problems, list(kept.session.folder.path.iterdir())) == ([], [])
