@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dagentd.adapters import clock
 from dagentd.errors import DagentdError, NotFound
+from dagentd.jobs.sizes import room
 from dagentd.model.budget import Full
 from dagentd.model.calibration import HIGHEST
 from dagentd.model.problem import Problem
@@ -27,13 +28,14 @@ _KNOWN = 10_000  # sessions of which something is remembered
 
 
 class Weighing:
-    """`due` is told of a session that is to be compacted."""
+    """`due` is told of a session that is to be compacted. Most sessions are far from their budget, which the sizes of
+    their files tell; those are never opened for this."""
 
     def __init__(self, upkeep: Upkeep, settings_of: Callable[[Project], Settings]) -> None:
         self._upkeep, self._settings_of = upkeep, settings_of
         self.due: Callable[[Store, SessionFolder], None] = lambda *_: None
         self._lock = threading.Lock()
-        self._enough: dict[Path, int] = {}  # bytes in chat below which a session need not be weighed again
+        self._known: dict[Path, range] = {}  # bytes in chat with which a session need not be weighed again
         self._levels: dict[Path, float] = {}
         self._problems: dict[Path, Problem] = {}
 
@@ -51,7 +53,16 @@ class Weighing:
 
     def changed(self, store: Store, session: Session) -> None:
         """After each commit, in the thread of whoever committed: nothing here may take long, and nothing may fail."""
-        if session.most_tokens >= self._enough.get(session.folder.journal, 0):
+        size = session.most_tokens
+        if size not in self._known.get(session.folder.journal, ()):
+            with contextlib.suppress(DagentdError):  # of the project's settings
+                self._roughly(store, session, room(session.folder, self._settings_of(store.project), size))
+
+    def _roughly(self, store: Store, session: Session, spare: int) -> None:
+        if spare > 0:
+            self._levels.pop(session.folder.journal, None)
+            self.not_before(session, spare)
+        else:
             self.weigh(store, session.folder)
 
     def weigh(self, store: Store, folder: SessionFolder) -> None:
@@ -60,11 +71,9 @@ class Weighing:
 
     def weigh_some(self, store: Store, folders: Iterable[SessionFolder]) -> None:
         """Of these something was looked at or written anew."""
-        from dagentd.jobs.compaction.weighing import may_matter
-
         settings = self._settings_of(store.project)
         for folder in folders:
-            if may_matter(folder, settings):
+            if room(folder, settings) <= 0:
                 self.weigh(store, folder)
 
     def fullness(self, store: Store, session: Session) -> Full:
@@ -72,10 +81,11 @@ class Weighing:
 
     def not_before(self, session: Session, tokens: int) -> None:
         """It need not be weighed before it has so many more."""
+        size = session.most_tokens
         with self._lock:
-            if len(self._enough) > _KNOWN:  # of sessions that are long gone; who is still there is weighed again
-                self._enough, self._levels = {}, {}
-            self._enough[session.folder.journal] = session.most_tokens + max(1, int(tokens / HIGHEST))
+            if len(self._known) > _KNOWN:  # of sessions that are long gone; who is still there is weighed again
+                self._known, self._levels = {}, {}
+            self._known[session.folder.journal] = range(size, size + max(1, int(tokens / HIGHEST)))
 
     def _weigh(self, store: Store, folder: SessionFolder) -> None:
         with contextlib.suppress(NotFound), store.use(folder) as session:

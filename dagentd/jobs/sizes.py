@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from dagentd import paths
 from dagentd.adapters import tokens
 from dagentd.model import cutting
-from dagentd.model.calibration import Calibration
+from dagentd.model.budget import WARNINGS
+from dagentd.model.calibration import HIGHEST, Calibration
 from dagentd.model.cutting import Cut
+from dagentd.model.project import SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.ledger import ledger
 
@@ -34,3 +38,18 @@ class Sizes:
         if self._calibration.tokens(tokens.upper_bound(text), self._model) <= limit:
             return Cut(text)
         return cutting.cut(text, limit, self.count)
+
+
+def room(folder: SessionFolder, settings: Settings, chat: int | None = None) -> int:
+    """How many tokens a session may have more, at the least, before the first warning: by the sizes of its files, and
+    of its chat where that is known better. Not above zero: it must be counted."""
+    others = sum(_bytes(folder.document(name)) for name in ("checkpoint", "context", "agent-description"))
+    most = others + (_bytes(folder.document("chat")) if chat is None else chat)
+    return int(min(WARNINGS) * settings.budget.limit - settings.budget.prompt_buffer - most * HIGHEST)
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def test_outside_of_a_repository(tmp_path: Path) -> None:
 def test_show(here: Path) -> None:
     shown = dagentd("show", SESSION, cwd=here)
     assert "in chat    3 messages\n" in shown
-    assert "\nDecisions\n  - Use JWT\n" in shown
+    assert re.search(r"\nDecisions\n  [0-9a-f]{8}  Use JWT\n", shown)
     assert "  user: Plan the login\n" in shown
 
 

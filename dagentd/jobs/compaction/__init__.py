@@ -9,7 +9,8 @@ from dagentd.errors import DagentdError
 from dagentd.jobs.compaction.proposing import How as How
 from dagentd.jobs.compaction.proposing import Proposal as Proposal
 from dagentd.jobs.compaction.proposing import Proposer
-from dagentd.jobs.compaction.weighing import Scales, may_matter
+from dagentd.jobs.compaction.weighing import Scales
+from dagentd.jobs.sizes import room
 from dagentd.model.documents import version_of
 from dagentd.model.project import SessionFolder
 from dagentd.settings import Settings
@@ -66,7 +67,7 @@ class Compactor:
     def compact_due(self, store: Store, settings: Settings) -> Iterator[tuple[SessionFolder, str]]:
         """Those of a project that are over their budget, each with what came of it, in words."""
         for folder in store.folders():
-            if not may_matter(folder, settings):
+            if room(folder, settings) > 0:
                 continue
             with store.use(folder) as session:
                 if self.scales.fullness(session, settings).due:

@@ -12,11 +12,10 @@ from dagentd.adapters import tokens
 from dagentd.errors import DagentdError
 from dagentd.jobs.sizes import calibration
 from dagentd.model import sections
-from dagentd.model.budget import WARNINGS, Budget, Full, Parts, fullness
-from dagentd.model.calibration import HIGHEST, Calibration
+from dagentd.model.budget import Budget, Full, Parts, fullness
+from dagentd.model.calibration import Calibration
 from dagentd.model.documents import AgentDescription, Checkpoint, Context
 from dagentd.model.jsontext import Undecodable
-from dagentd.model.project import SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.session import Session
 
@@ -74,19 +73,6 @@ class Scales:
                 self._known.pop(next(iter(self._known)), None)
             self._known[key] = known
         return known
-
-
-def may_matter(folder: SessionFolder, settings: Settings) -> bool:
-    """By the sizes of its files: most sessions need not be opened to know that they are far from their budget."""
-    documents = [folder.document(name) for name in ("chat", "checkpoint", "context", "agent-description")]
-    return sum(map(_bytes, documents)) * HIGHEST > min(WARNINGS) * settings.budget.limit
-
-
-def _bytes(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 def _calibrated(factors: Calibration, model: str, described: int, context: int, checkpoint: int, chat: int) -> Parts:
