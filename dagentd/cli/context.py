@@ -10,19 +10,16 @@ import click
 from dagentd import alone
 from dagentd.cli import output
 from dagentd.cli.output import Column
-from dagentd.cli.project import json_option, project_option, reading, settings_of, worktree_option
-from dagentd.errors import NotFound
+from dagentd.cli.project import json_option, project_option, reading, serving, settings_of, worktree_option
 from dagentd.jobs import context as contexts
 from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.model.project import Project, SessionFolder
-from dagentd.rpc.client import Client, NotRunning, RpcError
 
 _SHOWN = {
     "projectRoot": "project", "worktree": "worktree", "gitBranch": "branch", "gitCommit": "commit",
     "featureName": "feature", "dagSummary": "tasks", "taskTitle": "task", "taskState": "task state",
 }  # fmt: skip
 _LISTS = {"dependencies": "depends on", "dependents": "needed by"}
-_PATIENCE = 60.0  # seconds for the daemon to read a worktree
 
 
 @click.command()
@@ -53,15 +50,10 @@ def context(session: str, rebuild: bool, where: Path, worktree: str | None, as_j
 def _rebuilt(project: Project, folder: SessionFolder) -> dict[str, Any] | None:
     """By the daemon if one serves this project, because it has the lock; else by ourselves."""
     whose = {"sessionId": folder.id, "project": str(project.root), "worktree": str(folder.feature.tree.worktree)}
-    try:
-        with Client(timeout=_PATIENCE) as running:
+    with serving(project) as running:
+        if running is not None:
             answer: dict[str, Any] | None = running.call("session.rebuildContext", **whose)
             return answer
-    except NotRunning:
-        pass
-    except RpcError as error:
-        if error.code != NotFound.code:
-            raise
     settings = settings_of(project)
     with alone.writing(project, settings) as store:
         return contexts.rebuild_one(store, folder, settings, Checkouts())

@@ -11,12 +11,11 @@ from dagentd import alone
 from dagentd.adapters import git
 from dagentd.cli import output, progress
 from dagentd.cli.output import Column
-from dagentd.cli.project import json_option, reading, settings_of
-from dagentd.errors import NotRunning
+from dagentd.cli.project import json_option, reading, serving, settings_of
 from dagentd.jobs import archive, migration
 from dagentd.jobs.migration import DUE, WRONG, File
 from dagentd.model.project import FeatureFolder, Project
-from dagentd.rpc.client import Client, Subscription
+from dagentd.rpc.client import Subscription
 from dagentd.settings import Settings
 from dagentd.store import layout
 from dagentd.store.store import Store
@@ -91,17 +90,13 @@ class _Work:
 
     def _by_daemon(self, method: str, advance: progress.Advance | None) -> list[File] | None:
         """None if no daemon serves the project."""
-        try:
-            with Client(timeout=_LONG) as running:
-                served = [each["root"] for each in running.call("project.list")["projects"] if not each["readOnly"]]
-                if str(self._project.root) not in served:
-                    return None
-                if advance is not None:
-                    types = ["migration:done", "migration:error"]
-                    _follow(running.subscribe(types=types, project=str(self._project.root)), advance)
-                return [File.parse(each) for each in running.call(method, **self._given())["files"]]
-        except NotRunning:
-            return None
+        with serving(self._project, _LONG) as running:
+            if running is None:
+                return None
+            if advance is not None:
+                types = ["migration:done", "migration:error"]
+                _follow(running.subscribe(types=types, project=str(self._project.root)), advance)
+            return [File.parse(each) for each in running.call(method, **self._given())["files"]]
 
     def _given(self) -> dict[str, str]:
         return {"project": str(self._project.root), **({"path": str(self._under)} if self._under else {})}

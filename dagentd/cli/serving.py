@@ -12,12 +12,10 @@ from dagentd.adapters import git, log
 from dagentd.adapters.service_manager import supervisor
 from dagentd.cli import output
 from dagentd.cli.output import Column
-from dagentd.cli.project import json_option, settings_of
-from dagentd.errors import NotFound
+from dagentd.cli.project import json_option, serving, settings_of
 from dagentd.jobs.reconcile import Line, Report
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
-from dagentd.rpc.client import Client, NotRunning, RpcError
 from dagentd.settings import Settings
 
 _SCAN = 600.0  # seconds for the daemon to look at a whole project
@@ -69,15 +67,8 @@ def _once(projects: list[Project], as_json: bool) -> int:
 
 def _by_daemon(project: Project) -> Report | None:
     """Done by the daemon if one serves this project: it has the lock."""
-    try:
-        with Client(timeout=_SCAN) as running:
-            return Report.parse(running.call("project.scan", project=str(project.root)))
-    except NotRunning:
-        return None
-    except RpcError as error:
-        if error.code == NotFound.code:
-            return None
-        raise
+    with serving(project, _SCAN) as running:
+        return None if running is None else Report.parse(running.call("project.scan", project=str(project.root)))
 
 
 def _tell_json(project: Project, report: Report) -> None:
