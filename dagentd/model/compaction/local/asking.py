@@ -6,9 +6,43 @@ import re
 
 from dagentd.model.compaction.local.phrases import any_of
 
-POLITE = re.compile(
-    r"^\W*(?:(?:ok|so|also|and|please|then|now)[,:]?\s+)*(?:can|could|would|will)(?:n['’]t)? (?:you"
-    r"|we) (?:please |also |maybe |perhaps |now |just )*",
+_ADVERBS = r"(?:(?:please|also|maybe|perhaps|now|just|then|possibly|kindly|quickly) )*"
+# What stands before the verb of an order that is put as a question or a wish.
+POLITE = any_of(
+    r"^\W*(?:(?:ok|so|also|and|please|then|now|hey|oh|btw|but)[,:]?\s+)*(?:can|could|would|will)(?:n['’]t)? you "
+    r"(?:mind (?:if i asked you to )?)?" + _ADVERBS,
+    r"\b(?:any chance|do you think|is there any way|wonder(?:ing|ed)?|hop(?:e|ing))(?: that| if"
+    r"| whether)? you (?:could|can"
+    r"|would|might) " + _ADVERBS,
+    r"\b(?:great|nice|good|lovely|awesome|cool|helpful|kind|perfect|love it|like it|appreciate it"
+    r"|help(?: \w+){0,3}|happy"
+    r"|grateful|glad) if you (?:could|can|would|were to) " + _ADVERBS,
+    r"\b(?:do me a favou?r and|feel free to|i(?:['’]d| would) (?:like|love|want|need|ask) you to|i (?:need|want) you to"
+    r"|may i ask you to|be so kind (?:as to|and)|your (?:next )?(?:job|task) is to) " + _ADVERBS,
+    r"^\W*(?:and |so |then )?(?:can|could) (?:we|i ask you to|someone|somebody) (?:please |also |maybe |perhaps )*"
+    r"(?!(?:use|go|pick|take|choose|try|have|do|make do|live|still|really|trust|assume|say|not)\b)",
+    r"^\W*if you (?:could|would|can) |^\W*(?:shouldn|couldn|can)['’]t (?:we|you) |\b(?:would|will"
+    r"|are) you (?:be )?(?:so kind"
+    r" as to|able to) |^\W*(?:can|could|may) i (?:ask|get|have) you to |\byou (?:could|can|might|may)(?: also"
+    r"| maybe| perhaps"
+    r"| want to| please)* (?!(?:use|go|pick|take|choose|see|find|also|have|be|do|get|say|assume|forget|drop"
+    r"|stop|rip)\b)",
+    r"^\W*(?:please |and |then |also |just )*(?:go ahead and|try (?:to|and)|see (?:if|whether) you (?:can"
+    r"|could)|see to it that you"
+    r"|(?:find|take|make) (?:some |the )?time to|find a way to|think about how to|start (?:to|by)) ",
+    r"\b(?:is|would) it (?:be )?possible (?:for you )?to |^\W*why don['’]t you |^\W*may i ask you to ",
+    r"^\W*(?:would you )?mind (?:taking|doing) (?:this|that)(?: one)?: ",
+)
+MAY_WE = re.compile(
+    r"^\W*(?:(?:ok|so|also|and|please|then|now|hey|oh|but)[,:]?\s+)*(?:can|could|shall) we (?:please )?"
+)
+OPINION = re.compile(
+    r"\bwould you (?:rather |personally |ever )?(?:use|choose|pick|go|recommend|prefer|take|say|suggest|consider)\b"
+)
+PLEASE = re.compile(r"\w{3,} .*\b(?:please|pls)[.!]*$")
+TAG = re.compile(
+    r"[,.]?\s+(?:ok(?:ay)?|alright|all right|please|pls|deal|got it|understood|agreed|clear|yeah"
+    r"|(?:can|could|will|would) you)\s?\?+$"
 )
 QUESTION = re.compile(
     r"^\W*(?:why|how|what(?! (?:i|we) )|where|who|which|is|are|does|do(?! not)|did|am|was|were|shall (?:i"
@@ -17,9 +51,14 @@ QUESTION = re.compile(
 MOMENTARY = any_of(  # asked of the next minute, and over with it
     r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on"
     r"|keep going|run|re-?run|show|explain|tell|describe|read|open|look|check|see|try|have a look"
-    r"|take a look"
-    r"|list|print|search|find|grep|start|stop here|wait|think|summari[sz]e|commit|push|pull|review|walk"
-    r"|give|paste|do it|do that)\b",
+    r"|take a look|list|print|search|find|grep|start|stop here|wait|think|summari[sz]e|commit|push|pull|review|walk"
+    r"|give|paste|do it|do that|remember|imagine|guess|confirm|know|remind|recommend|suggest|compare|elaborate"
+    r"|clarify)\b(?! into\b| (?:an?|who|how many)\b(?! (?:look|bit|moment|second|sec|minute)))",
+)
+MOVING = any_of(  # of these, those that also choose: `proceed with Redis for the cache`
+    r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on"
+    r"|keep going|start|try|pull"
+    r"|push|give|think|walk|wait|commit|run(?! (?:the|all|it|this|that|my|your|our|an?|tests?|these|those)\b))\b",
 )
 DELIVER = (
     r"add|implement|write|create|build|fix|refactor|rename|remove|delete|migrate|update|document|support"
@@ -52,14 +91,26 @@ REQUEST = any_of(
     rf"| would)* (?:need|needs|want|have|ought|like|love)(?: you)? (?:also )?to (?:also )?(?:{DELIVER})\b",
     rf"\b(?:we|you) (?:should|must) (?:also |really |eventually )?(?:{DELIVER})\b|\b(?:can|could|would"
     rf"|will) you (?:please |also |then )*(?:{DELIVER})\b|\bplease (?:also |then )?(?:{DELIVER})\b",
-    r"\bi(?:['’]d| would) (?:like|love) (?:to (?:see|have|get)|an?|the)\b|\b(?:we|i) (?:still |also "
+    r"\bi(?:['’]d| would) (?:like|love) (?:to (?:see|have|get)|an?|the)\b(?!.{1,60} (?:to be|on|in|at) )"
+    r"|\b(?:we|i) (?:still |also "
     r"|really )*need (?:an?|the|some|more|better)\b|\bit would be (?:great|nice|good) (?:to|if)\b"
     r"|\bneeds? (?:an?|some|more|better|proper|its own|tests?|docs|documentation)\b|\b(?:is"
     r"|are) still (?:missing|open)\b",
     r"\b(?:bitte|kannst du|könntest du)\b|\b(?:por favor|puedes|podrías)\b|\b(?:s['’]il te pla[iî]t"
     r"|peux-tu|pourrais-tu)\b|请|帮我|ください|してほしい",
 )
+WISHED = any_of(  # put as if it were only weighed
+    r"\bcould (?:use (?:an?|some|more)|do with)\b|\bwould be (?:great|nice|good|cool|lovely|helpful"
+    r"|awesome) (?:to|if)\b",
+)
 DEFERRED = any_of(
+    r"^\W*(?:[\w'’]+ ){0,6}(?:thing|task|request|wish|wishlist|reminder|ticket|favou?r|idea|item|point|list"
+    r"|backlog|next"
+    r"|follow-?up|homework)s?(?: for \w+| from \w+)?: ",
+    r"^\W*(?:and |also |then |please )*(?:after (?:this|that|the|you)|once|as soon as|whenever|later"
+    r"|if you (?:get|have|find)|as an?"
+    r" (?:follow-?up|next step))\b[^,:]{0,60}, (?!(?:we|i|it|the|they|he|she|there|this|that|our|use|take"
+    r"|let['’]?s|all)\b)",
     r"\bnot forget\b|\bthere should be\b|\bbefore (?:launch|release|shipping|merging|going live)\b",
     r"\b(?:could use (?:an?|some|more)|could do with|while you['’]re at it|some(?:one|body) should"
     r"|don['’]?t forget|do not forget|remember to|remind me|to-?do|still (?:need|needs|have|has|missing"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from dagentd.model.compaction.local.phrases import any_of
 
 # Words that take something back. The first kind leaves no doubt, the second is also said of what is new.
 TURN = any_of(
     r"\b(?:actually|change of plans?|chang(?:ed?|ing) (?:my|our|the) (?:minds?|plans?|decision)|(?:on"
     r"|having) (?:second thoughts?|reflection)|thinking about it"
-    r"|scrap|scratch (?:that|the)|forget|never ?mind|(?:did|does|is|was|are)(?:n['’]t"
+    r"|scrap|scratch (?:that|the|what|my)|(?<!t )(?<!to )forget|never ?mind|(?:did|does|is|was|are)(?:n['’]t"
     r"| not) (?:work(?:ing)? out|a good fit|cut it|good enough|an option)|going back on|going back to"
     r"|ignore (?:what|that|my)|correction|i was wrong|no,? wait|wait,? no|revis(?:ed|ing|e)|revert(?:ing"
     r"|ed)?|back to|switch(?:ing|ed)?"
-    r"|mov(?:e|ing|ed) (?:away|off|over|from)|migrat(?:e|ing) (?:away|off|from)|instead|no longer"
+    r"|mov(?:e|es|ing|ed) (?:away|off|over|from)|migrat(?:e|ing) (?:away|off|from)|instead|no longer"
     r"|any ?more|any longer|rather than|replac(?:e|ed|es|ing)|drop(?:ping|ped)?|ditch(?:ing|ed)?"
     r"|abandon(?:ing|ed)?"
     r"|supersed\w+|overrul\w+|overrid\w+|after all|new (?:plan|decision|choice|direction)|veto(?:ed)?"
@@ -20,18 +22,31 @@ TURN = any_of(
     r"|their) place|plans? changed|cancel(?:led|ling)?|undo|decided against|not .{1,30} after all"
     r"|reconsider(?:ed|ing)?|strike that"
     r"|hold on|taken? back|take(?:s|n)? that back|different(?:ly)? (?:now|approach)|reversed?|reversing"
-    r"|backtrack|swap(?:ped|ping)?|turns out|obsolete|void|out of date|outdated)\b",
+    r"|backtrack|swap(?:ped|ping)?|turn(?:s|ed) out|leav(?:e|ing) .{1,30} behind|obsolete|void|out of date"
+    r"|outdated|different plan|revisit(?:ed|ing)?|rip(?:ping)? out|give up on|giving up on"
+    r"|regret\w*|dead end|in favou?r of|better idea|retired?|retiring|off the table|is (?:off|out|history|over"
+    r"|dead|gone)"
+    r"|(?:did|does|do|is|was|has|could|can)(?:n['’]t| not) (?:survive|working|hold|fit|scale|deliver)|behind us"
+    r"|earlier i)\b",
     r"^\W*(?:no|nope|nah|wait|oops|sorry)\s?[,.!:—–-]",
     r"\b(?:doch|stattdessen|statt|nicht mehr|planänderung|anstatt|vergiss|zurück zu)\b|\b(?:en lugar de"
     r"|en vez de|ya no|mejor|cambio de planes|olvida|en realidad)\b",
     r"\b(?:finalement|plutôt|au lieu d|ne .{1,30} plus|changement de plan|oublie|en fait)|改用|改成|换成|不再|而不是"
     r"|代替|取消|算了|やっぱり|代わりに|に変更|ではなく|やめ",
 )
+
+
+@lru_cache(maxsize=4096)
+def turns(low: str) -> bool:
+    """Asked of each sentence several times, and costly."""
+    return TURN.search(low) is not None
+
+
 SHIFT = any_of(
     r"\b(?:now|from now on|going forward|henceforth|as of (?:now|today|this)|from here on|starting (?:now"
     r"|today)|update[d]?|make (?:it|that)|bump(?:ed)?|rais(?:e|ed|ing)|lower(?:ed|ing)?|increas(?:e|ed"
     r"|ing)"
-    r"|decreas(?:e|ed|ing)|reduc(?:e|ed|ing)|changed?(?: it| that)? to|as of today|from today|jetzt"
+    r"|decreas(?:e|ed|ing)|reduc(?:e|ed|ing)|changed?(?: it| that)? to|as of today|from today|moving (?:on )?to|jetzt"
     r"|ab sofort|ahora|désormais|maintenant)\b|现在|从现在|今後|これから",
 )
 ALSO = any_of(
@@ -49,7 +64,7 @@ _THING = (
     r"|avec)\b)(?:[^\s,;:.()!?—–]|[.:,/](?=\S))+){0,5})"
 )
 _SKIP = (
-    r"(?:the |our |my |a |an |any |using |use of |idea of |decision (?:to use |on |about |to )?"
+    r"(?:the |our |my |a |an |any |using |use of |support for |idea of |decision (?:to use |on |about |to )?"
     r"|plan (?:to use |to )?|(?:call|choice|idea) (?:on |about |of |to use |to )|earlier |previous |old "
     r"|in |on |with |der |die |das |el |la |le |les )*"
 )
@@ -59,13 +74,14 @@ REPLACED = any_of(
     r"\b(?:instead of|going back on|rather than|in place of|as opposed to|away from|move off|off of"
     r"|stop using|no longer \w+(?: with)?|not (?:use|using|going with|doing)|don['’]?t use"
     r"|won['’]?t (?:use|be using)"
-    r"|decided against|against|no more(?! than)|get rid of|replac(?:e|ing|es)|supersedes?"
+    r"|decided against|against|wrong about|give up on|giving up on|rip(?:ping)? out|no more(?! than)|get rid of"
+    r"|replac(?:e|ing|es)|supersedes?"
     r"|swap(?:ping)?(?: out)?|anstatt|statt|en lugar de|en vez de|au lieu d(?:e|u|es)|plutôt que)\s+" + _SKIP + _THING,
     r"\b(?:switch(?:ing|ed)?|mov(?:e|ing|ed)|chang(?:e|ed|ing)|migrat(?:e|ing|ed)|go(?:ing)?|rais(?:e|ed)"
     r"|lower(?:ed)?|increased?|reduced?|bump(?:ed)?)\b.{0,40}?\bfrom (?:the |our )*"
     + _THING
     + r"\s+(?:to|over to|back to)\b",
-    r"(?:,| -| —|;|\() ?(?:and )?not (?:the |a |an |in |with |on |to |by |for )*" + _THING,
+    r"(?:,| -| —|;|\(| and| but) ?(?:and )?not (?:the |a |an |in |with |on |to |by |for )*" + _THING,
     r"\b(?:chose|choose|chosen|pick(?:ed)?|prefer|opted for|going with|go with|use) .{1,40}? (?:over"
     r"|not) (?:the |a )*" + _THING,
     _THING + r" (?:was a mistake|was the wrong \w+|(?:did|does)(?:n['’]t| not) work\b.*|is not an option|(?:got"
@@ -74,7 +90,7 @@ REPLACED = any_of(
     r"([a-z0-9_.+/-]{2,40})\s?(?:ではなく|の代わりに|をやめ)|(?:而不是|代替|不再使用|不用)\s*([^\s，。；、]{1,20})",
 )
 REPLACES = any_of(  # looked for first: the patterns above are costly
-    r"mistake|wrong|work out|option|veto|reject|instead|going back|rather|place of|opposed to|away from"
+    r"mistake|wrong|give|giving|rip|work out|option|veto|reject|instead|going back|rather|place of|opposed to|away from"
     r"|off|stop using|no longer|\bnot\b|don['’]?t use|won['’]?t|against|no more|get rid|replac|supersede"
     r"|swap|from\b|over\b| out\b|gone"
     r"|obsolete|dead|cancel|drop|scrap|statt|lugar|vez|lieu|plutôt|ではなく|代わり|やめ|而不是|代替|不再|不用",
@@ -85,3 +101,8 @@ DROPPED = any_of(
     r"|es|ing)|revers(?:e|es|ing)|undo|never ?mind|ignore|vergiss|olvida|oublie)(?: about"
     r"| out)?(?: what (?:i|we) (?:said|decided|agreed)(?: earlier| before)?(?: about| on)?)?\s+" + _SKIP + _THING,
 )
+
+
+def replaces(low: str) -> bool:
+    """Whether it names what was the choice so far."""
+    return bool(REPLACES.search(low) and REPLACED.search(low))

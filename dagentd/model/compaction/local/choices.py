@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from dagentd.model.compaction.local import phrases
+from dagentd.model.compaction.local.slots import is_place
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Subject, Weight, Words, likeness, subject
-
-_TICKET = re.compile(r"-\d{2,}$")
 
 
 def another_choice(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> bool:
@@ -29,7 +26,7 @@ def another_choice(new: Statement, old: str, one: Subject, other: Subject, weigh
     beside = min(len(chosen - one.names), len(replaced - other.names))
     if not (chosen & one.names and replaced & other.names):
         return len(topic) >= 2 and _short(chosen, one) and _short(replaced, other)
-    return _is_place(chosen & one.names) == _is_place(replaced & other.names) and (
+    return is_place(chosen & one.names) == is_place(replaced & other.names) and (
         beside == 0 or len(topic) >= max(2, beside)
     )
 
@@ -38,18 +35,13 @@ def _short(side: Words, of: Subject) -> bool:
     return bool(side & of.names) or len(side) <= 2
 
 
-def _is_place(names: Words) -> bool:
-    """A path or the number of a ticket: nothing that a product could take the place of."""
-    return any("/" in name or _TICKET.search(name) for name in names)
-
-
 def _same_slot(one: Subject, other: Subject, weight: Weight) -> bool:
     """Without a word that says so: the same use, or the same subject, and what is chosen no longer than a name."""
     for about, before in ((one.scope, other.scope), (one.head, other.head)):
         chosen, replaced = one.content - about, other.content - before
         if not about or not chosen or not replaced or chosen & replaced or likeness(about, before, weight) < 0.9:
             continue
-        if _is_place(chosen) != _is_place(replaced):
+        if is_place(chosen) != is_place(replaced):
             continue
         if (about is one.scope and len(chosen) == 1 == len(replaced)) or (
             chosen <= one.names and replaced <= other.names

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dagentd.model.compaction.local import phrases
 from dagentd.model.compaction.local.choices import another_choice, is_choice
+from dagentd.model.compaction.local.slots import on_topic
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Subject, Weight, Words, containment, likeness, subject, words
+from dagentd.model.compaction.local.topics import apart
 
 _SAME = 0.85
 _ECHO = 0.8
@@ -29,6 +31,10 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
     named = _names(new, old, one, other, weight)
     if named >= 1:
         return named
+    if (sure := on_topic(new, old)) > 0:
+        return sure
+    if apart(new.text, old):
+        return 0.0
     if _says_more(new, old, one, other, weight):
         return 0.9
     alike = likeness(one.content, other.content, weight) / 4

@@ -6,6 +6,8 @@ import re
 from typing import Literal
 
 from dagentd.model.compaction.local import asking, changes, phrases
+from dagentd.model.compaction.local.subjects import words
+from dagentd.model.compaction.local.topics import topics
 
 Kind = Literal["decision", "request", "fact"]
 Rated = tuple[Kind, int]
@@ -17,7 +19,9 @@ _PRECISE = re.compile(
     r"|\b[a-z]+_[a-z_]+\b|\b[A-Z]{2,}[A-Z0-9_-]+\b"
 )
 _NAMED = re.compile(r"(?<=[^.!?] )(?!I\b)[A-Z][\w.+#-]+|\b\w*[a-z][A-Z]\w*|\b[A-Z]{2,}\b")
-_NOT_STATED = (phrases.HEDGED, phrases.PROPOSAL, phrases.REPORTED)
+_NOT_STATED = (phrases.UNREAL, phrases.PROPOSAL, phrases.REPORTED)
+_ALTERNATIVES = re.compile(r"\bor\b|\b(?:two|three|several|some|other) (?:ways|options|possibilities|approaches)\b")
+_PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s")
 
 
 def judged(text: str, lead: str, by_user: bool) -> Rated | None:
@@ -31,58 +35,115 @@ def judged(text: str, lead: str, by_user: bool) -> Rated | None:
 def _of_user(text: str, low: str, lead: str) -> Rated | None:
     if phrases.LABEL.search(low) or (lead and phrases.LABEL.search(lead)):
         return ("decision", STRONG) if not text.endswith((":", "：")) else None
-    if text.endswith(("?", "？")) or asking.POLITE.match(low):
-        return _asked(low)
-    if phrases.REPORTED.search(low):
+    polite = asking.POLITE.search(low)
+    if polite and not asking.OPINION.search(low) and (ordered := _ordered(low[polite.end() :])):
+        return ordered
+    if polite and not _settled(low[: polite.start()]):
         return None
-    if phrases.FIRM.search(low):
+    plain = asking.TAG.sub("", low)
+    if plain.endswith(("?", "？")):
+        return ("decision", STRONG) if asking.MAY_WE.match(low) and changes.turns(low) else None
+    if phrases.UNREAL.search(plain):
+        return None
+    if _not_meant(plain) and not _settled(plain):
+        return ("request", STRONG) if asking.WISHED.search(plain) else None
+    if phrases.FIRM.search(plain):
         return "decision", STRONG
-    if asking.QUESTION.match(low):
+    if asking.QUESTION.match(plain) and "? " not in plain:
         return None
-    if asking.DEFERRED.search(low):
+    if asking.DEFERRED.search(plain):
         return "request", STRONG
-    if phrases.HEDGED.search(low):
-        return ("request", MEDIUM) if asking.REQUEST.search(low) and "would be" in low else None
-    return _stated_by_user(low, bool(changes.TURN.search(low))) or _told(text, low)
+    return _stated_by_user(plain, changes.turns(plain)) or _told(text, plain)
 
 
-def _asked(low: str) -> Rated | None:
-    """Some questions are polite orders; the rest is over with the answer."""
-    if not asking.POLITE.match(low) or phrases.HEDGED.search(asking.POLITE.sub("", low)):
+def _ordered(low: str) -> Rated | None:
+    """A polite question is an order; what it asks for may be over with the answer."""
+    order = low.rstrip("?.! ")
+    if _momentary(order) or phrases.UNREAL.search(order):
         return None
-    order = asking.POLITE.sub("", low)
-    return _stated_by_user(order, bool(changes.TURN.search(order)))
+    if phrases.FIRM.search(order):
+        return "decision", STRONG
+    return _stated_by_user(order, changes.turns(order)) or ("request", STRONG)
+
+
+def _not_meant(low: str) -> bool:
+    """Weighed, or told of others."""
+    return any(talk.search(low) for talk in (phrases.HEDGED, phrases.REPORTED, phrases.HEARSAY))
+
+
+def _settled(low: str) -> bool:
+    """It weighs something and then decides, each in a clause of its own: `X would have been nice, but we take Y.`"""
+    return any(_decides(clause) and not _not_meant(clause) for clause in _PARTS.split(low) if words(clause))
+
+
+def _decides(clause: str) -> bool:
+    said = topics(clause)
+    if said.given or said.valued or phrases.CHOICE.search(clause) or phrases.DECIDED.search(clause):
+        return True
+    return bool(changes.turns(clause) or changes.SHIFT.search(clause))
 
 
 def _stated_by_user(low: str, turned: bool) -> Rated | None:
     """What he says plainly. To take something back and name what holds instead is a decision, also as an order."""
-    if asking.REQUEST.search(low) and not (turned and phrases.CHOICE.search(low)):
+    if asking.REQUEST.search(low) and not (turned and (phrases.CHOICE.search(low) or topics(low).given)):
         return "request", STRONG
     if turned or phrases.CHOICE.search(low):
         return "decision", STRONG
-    if asking.MOMENTARY.search(low):
+    if _momentary(low):
         return None
     if asking.PROBLEM.search(low):
         return "request", MEDIUM
     return ("decision", STRONG) if phrases.CONSTRAINT.search(low) else None
 
 
+def _momentary(low: str) -> bool:
+    """Not so `Look, the cache is Redis now`; `run it on NATS, not on Kafka`; `start with Redis for the cache`."""
+    if not asking.MOMENTARY.search(low) or ((asking.MOVING.search(low) or " as " in low) and topics(low).given):
+        return False
+    _, *rest = _PARTS.split(low)
+    if any(phrases.CHOICE.search(part) for part in low.split(" and ")[1:]):
+        return False
+    return not any(map(_decides, rest)) and not changes.replaces(low)
+
+
 def _told(text: str, low: str) -> Rated | None:
     """Whatever else he says: what has something definite in it is worth keeping, other talk while there is room."""
-    if _PRECISE.search(text) or phrases.KEYED.match(low) or (_NAMED.search(text) and not asking.MOMENTARY.search(low)):
+    if "? " in text:  # his own question, answered in the same breath
+        return "decision", STRONG
+    momentary = _momentary(low)
+    if asking.PLEASE.search(low) and not momentary and not phrases.KEYED.match(low) and not topics(low).given:
+        return "request", STRONG
+    if _PRECISE.search(text) or phrases.KEYED.match(low) or (_NAMED.search(text) and not momentary):
         return "fact", WEAK if phrases.TALK.match(low) else MEDIUM
-    idle = phrases.TALK.match(low) or asking.MOMENTARY.search(low) or text.endswith((":", "："))
+    idle = phrases.TALK.match(low) or momentary or text.endswith((":", "："))
     return ("fact", WEAK) if not idle and (text.count(" ") >= 4 or (not text.isascii() and len(text) >= 6)) else None
 
 
 def _of_assistant(text: str, low: str, lead: str) -> Rated | None:
     if text.endswith(("?", "？", ":", "：")) or any(talk.search(low) for talk in _NOT_STATED):
         return None
+    if phrases.HEDGED.search(low) and not _decided(low):
+        return None
     if phrases.LABEL.search(low) or (lead and phrases.LABEL.search(lead)):
         return "decision", STRONG
     if phrases.DECIDED.search(low):
         return "decision", STRONG
+    if _made(low) and not _ALTERNATIVES.search(low):
+        return "decision", MEDIUM
     precise = bool(_PRECISE.search(text))
     if phrases.FIRM.search(low) and precise:
         return "decision", WEAK
     return ("fact", WEAK) if precise and phrases.VALUE_VERB.search(low) else None
+
+
+def _made(low: str) -> bool:
+    """It says what it took for some use."""
+    said = topics(low)
+    if said.given and phrases.MADE.search(low):
+        return True
+    return bool((said.given or said.valued or said.articled) and phrases.HOLDS_NOW.search(low))
+
+
+def _decided(low: str) -> bool:
+    parts = _PARTS.split(low)
+    return any(phrases.DECIDED.search(part) and not phrases.HEDGED.search(part) for part in parts)

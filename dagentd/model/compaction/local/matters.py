@@ -10,8 +10,10 @@ from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.items import new as item_of
 from dagentd.model.compaction.local.contradiction import certainty, repeats
 from dagentd.model.compaction.local.draft import Draft
+from dagentd.model.compaction.local.slots import on_topic
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Words, likeness, subject, words
+from dagentd.model.compaction.local.topics import topics
 from dagentd.model.compaction.operations import ListName
 
 _RAREST, _EACH = (
@@ -76,14 +78,16 @@ class Matters:
         first = found[best[1]]
         about = subject(first.text).content
         return [first] + [
-            found[at]
-            for rate, at in rated
-            if rate > 0 and at != best[1] and likeness(about, subject(found[at].text).content, self.weight) >= 0.75
+            found[at] for rate, at in rated if rate > 0 and at != best[1] and self._as_well(new, about, found[at].text)
         ]
+
+    def _as_well(self, new: Statement, about: Words, text: str) -> bool:
+        return on_topic(new, text) > 0 or likeness(about, subject(text).content, self.weight) >= 0.75
 
     def _pointed(self, new: Statement, position: int) -> list[Item]:
         item = self._draft.get(self._last[0])
         near = position - self._last[1] <= _NEAR
+        near = near and not topics(new.text).given
         return [item] if new.points and near and item and not item.pinned and not item.resolved else []
 
     def _supersede(self, new: Statement, replaced: list[Item], source: str, position: int) -> None:

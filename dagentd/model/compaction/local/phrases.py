@@ -41,7 +41,7 @@ LABEL = any_of(
     r"|requirements?|rules?|conventions?|polic(?:y|ies)|agreed|agreement|important|remember|guidelines?"
     r"|non-negotiables?|invariants?"
     r"|limits?|adr|ground rules|things to (?:remember|keep in mind)|entscheidung(?:en)?|vorgaben?|regeln?"
-    r"|decisi(?:ón|ones)"
+    r"|verdict|conclusion|resolution|chosen|final (?:answer|call|choice)|decisi(?:ón|ones)"
     r"|restricci(?:ón|ones)|décisions?|contraintes?|règles?|决定|约束|规则|決定|制約|ルール)(?:\s*(?:#"
     r"|no\.?)?\s*\d+)?\W{0,3}(?:[:：—–]|\s-\s|$)",
 )
@@ -80,7 +80,7 @@ CHOICE = any_of(
     r"|assume|take)\b",
     r"\blet['’]?s (?!see|look|check|try|find|think|start|continue|discuss|talk|wait|move on|test|run|debug"
     r"|get started|first)\w+",
-    r"\b(?:we|i|team|you)(?:['’](?:ll|re|ve|d)| will| are| have| should| shall| want to| would)?(?: all"
+    r"\b(?:we|i|team|you)(?:['’](?:ll|re|ve|d)| will| are| have| should| shall| want to| would| can)?(?: all"
     r"| both| now| just)? (?:use|using|go|going|went|stick|sticking"
     r"|keep|keeping|choose|chose|chosen|decide|decided|agree|agreed|settle|settled|prefer|adopt|adopted"
     r"|pick|picked|opt|opted|target|standardi[sz]e"
@@ -89,12 +89,14 @@ CHOICE = any_of(
     r"\b(?:decision|plan|choice|consensus|verdict) (?:is|was)\b|\b(?:it is|it['’]s) (?:decided|settled"
     r"|agreed)\b|\bit is(?:[.!,]|$| for| then)|\b(?:will|is going to|are going to|gonna|shall) (?:be|use"
     r"|run|stay|have|get|live|go|keep|become|happen|sit|work)\b|\bshould be\b|['’]s settled\b",
-    r"\b(?:going|sticking|settled|settling) (?:with|on)\b|\bi(?:['’]d| would)? (?:want|prefer|like)\b"
+    r"\b(?:going|sticking|settled|settling) (?:with|on)\b|\b(?:i|we)(?:['’]d| would)? (?:want|prefer|like"
+    r"|assume)\b|\b(?:stays?|remains?) (?:with|on)\b"
     r"|\bagreed\b|\bdecided\b|\binstead\b|\bgo(?:es)? (?:in|into|to|through|under)\b",
     r"\b(?:wir (?:nehmen|verwenden|nutzen|bleiben)|nimm|verwende|nutze|benutze|entschieden|stattdessen)\b",
     r"\b(?:usa(?:r|mos|remos)?|vamos a usar|usemos|decidimos|hemos decidido|quedamos)\b",
     r"\b(?:utilis(?:e|ons|er|ez)|on (?:utilise|garde|prend|part sur)|nous (?:utilisons|avons décidé)"
     r"|décidé)\b",
+    r"^make (?:the|our) .{2,60} (?:after all|instead)\b",
     r"使用|改用|采用|决定|就用|用.{1,20}(?:代替|吧)|使う|使って|使います|にします|に決め|採用|に変更",
 )
 DECIDED = any_of(  # how an assistant states one, as opposed to telling what it does next
@@ -103,12 +105,37 @@ DECIDED = any_of(  # how an assistant states one, as opposed to telling what it 
     r"|\bas (?:we )?(?:agreed|decided|discussed)\b|\b(?:the )?(?:final|chosen|agreed|selected) (?:decision"
     r"|approach|design|choice|plan|option|solution)\b"
     r"|\bgoing with\b|\bdecision\b|\bdecided\b|\bagreed\b|\bsettled on\b|\bfrom now on\b|\bgoing forward\b",
+    r"\b(?:i|we)(?:['’]ve| have)? (?:selected|gone with|taken)\b|\b(?:ended up (?:with|using|on)|landed on|it is for)\b"
+    r"|\b(?:my|our|the) (?:pick|choice|verdict|call|answer)(?: (?:for|on) .{2,60}?)?(?: is|:)",
     r"\b(?:we|we['’]ll|we will|we should|let['’]s) (?:use|keep|go with|stick|store|adopt|target|switch"
     r"|drop|avoid|need|must|not)\b",
     r"\bi(?:['’]ll| will) (?:use|keep|go with|stick|store|adopt|switch|avoid)\b.*\b(?:instead|rather"
     r"|because|since|over|so that|throughout|everywhere|as (?:the|our))\b",
     r"\bdesign (?:decision|choice)\b|\bswitch(?:ing|ed) (?:from|over|to|back)\b|entschieden|决定|決定|décidé"
     r"|decidido",
+)
+_CHOSEN = (
+    r"us(?:e|es|ed|ing)|go|going|went|gone|tak(?:e|en|ing)|took|pick(?:ed|ing)?|choos(?:e|ing)|chosen?"
+    r"|settl(?:ed?|ing)|opt(?:ed|ing)?"
+    r"|stick(?:ing)?|stuck|buil[dt]|building|bas(?:e|ed|ing)|implement(?:ed|ing)?|adopt(?:ed|ing)?"
+    r"|prefer(?:red)?|select(?:ed|ing)?"
+    r"|landed|keep(?:ing)?|kept|set|mov(?:e|ed|ing)|migrat(?:e|ed|ing)|switch(?:ed|ing)?|proceed(?:ing)?"
+    r"|committed|ended up|stay(?:ing)?"
+    r"|standardi[sz](?:ed?|ing)|rely(?:ing)?|put|ma[dk]e|wired|introduced|brought in|favou?r(?:ed|ing)?"
+)
+MADE = any_of(  # what an assistant did for some use: a decision where it names that use
+    rf"\b(?:i|we)(?:['’](?:ve|m|re|ll)| have| am| are| will)?(?: now| just| therefore| thus| then| finally"
+    rf"| went ahead and)? (?:{_CHOSEN})\b"
+    rf"|^\W*(?:so |then |therefore |now )?(?:{_CHOSEN})\b",
+    r"\b(?:it is|wins|won|gets the (?:job|nod)|is the (?:winner|choice|way to go|one|better \w+|best \w+"
+    r"|right \w+)|that['’]s what)\b",
+)
+HOLDS_NOW = any_of(
+    r"\b(?:will (?:be|use|run|live|sit|stay|get)|is going to (?:be|use)|(?:is|are) now|now (?:is|uses?|runs?"
+    r"|sits?|lives?|goes)"
+    r"|uses|runs on|sits on|(?:is|are) (?:based|built|backed|powered|handled|done|running|implemented) (?:on"
+    r"|with|by|in)"
+    r"|from (?:here|now) on|going forward)\b",
 )
 KEYED = re.compile(r"^[^\W\d_][\w /().-]{1,40}\s?(?::|=|->|→|：)\s*\S")
 TALK = re.compile(
@@ -119,15 +146,57 @@ TALK = re.compile(
     r"|right|true|weird|odd|strange)|got it|makes sense|hello|hi|hey|good morning|i['’]ll (?:be|take|check"
     r"|look|test|try|read|let)|one (?:sec|moment)|haha|lol|sure|right|fine|exactly|ah|oh)\b",
 )
+UNREAL = any_of(  # whatever else such a sentence says, it settles nothing
+    r"\b(?:wonder(?:ing)?|what if|suppos(?:e|ing) (?:we|that|you)|hypothetical\w*|in theory|theoretically"
+    r"|in an ideal world"
+    r"|if we (?:ever|were|had|used)|should we ever|had we|had i|if (?:i|it|they|money|time|only)\b.{0,20}\b(?:were|had)"
+    r"|some ?day|one day|imagine|undecided|not (?:yet )?(?:decided|settled)|haven['’]t (?:yet )?(?:decided|made up)"
+    r"|have not (?:yet )?(?:decided|made up)|nothing (?:is |has been )?(?:decided|settled)|no decision|tbd"
+    r"|up for debate"
+    r"|leave (?:that|it|this) open|(?:thinking|think) out loud|just (?:an idea|a thought|thinking|musing"
+    r"|dreaming|brainstorming)"
+    r"|idle thought|random thought|thoughts on|opinions? on|curious (?:what|how|if|whether|about)|once upon"
+    r"|tempted|toying with"
+    r"|i keep thinking|worth (?:a look|a try|trying|exploring|considering|looking|thinking|evaluating))\b"
+    r"|也许|可能|かもしれ",
+)
 HEDGED = any_of(
-    r"\b(?:maybe|perhaps|might|wonder(?:ing)?|not sure|unsure|what if|possibly|thinking (?:about|of)"
-    r"|consider(?:ing)?|could|one option|option [a-d1-9]\b"
-    r"|alternatively|for example|for instance|suppose|hypothetically|in theory|would be|would have"
-    r"|if we (?:were|had|used|use|go|went)|if you (?:want|prefer|like)|i (?:guess|suspect)"
-    r"|pros?\b|cons\b|either|whether|undecided|not (?:yet )?decided|haven['’]t decided|tbd|no decision"
-    r"|not settled|up for debate|vielleicht|könnte|quizás|tal vez|peut-être|pourrait)\b|也许|可能|かもしれ",
-    r"\b(?:used to|previously|back then|in (?:my|our) (?:last|old|previous) (?:project|job|team)"
-    r"|once upon)\b",
+    r"\b(?:maybe|perhaps|might(?! as well)|not sure|unsure|possibly|thinking (?:about|of)|(?:worth|should|could"
+    r"|might|are|am|to|['’](?:re|m)) consider(?:ing)?|could(?:n['’]t)?|one option"
+    r"|option [a-d1-9]\b|alternatively|for example|for instance|would (?:be|have|fit|suit|work|make|do|probably"
+    r"|also|help"
+    r"|solve)|if we (?:use|go|went)|if you (?:want|prefer|like)|i (?:guess|suspect)|may (?:be|make|fit)"
+    r"|pros?\b|cons\b|either|whether|in the (?:future|long run)|down the (?:road|line)"
+    r"|(?:sounds?|looks?) (?:tempting|interesting|promising|nice)|candidates?|contender"
+    r"|experiment(?:ing)? with|lean(?:ing)? towards?|vielleicht|könnte|quizás|tal vez|peut-être|pourrait)\b",
+    r"\b(?:(?:let me know|tell me|explain|remind me)(?: \w+){0,3} (?:what|why|how|whether|if|about)|yes or no"
+    r"|(?:your|any) (?:opinion|take|thoughts|view|experience|idea)s?|what (?:do )?you think|used to|previously"
+    r"|back then|in (?:my|our) (?:last|old|previous) (?:project|job|team))\b",
+)
+_WORKPLACES = r"(?:team|company|project|job|employer|department|contractor|gig|workplace|startup|firm)s?"
+_ELSEWHERE = (
+    rf"(?:(?:other|another|different|sister|neighbou?ring|former|previous|last|old|prior|ex)[ -]{_WORKPLACES}"
+    r"|(?:other|another|different) (?:client|shop|group|squad|repo)s?)"
+)
+_MEDIA = (
+    r"(?:article|blog(?: post)?|post|podcast|talk|conference|meetup|tweet|twitter|hacker news|reddit|newsletter"
+    r"|video|youtube"
+    r"|webinar|linkedin|keynote|stack ?overflow|case study|hn|paper|thread)"
+)
+HEARSAY = any_of(  # what others do or say
+    rf"\b(?:my|our|their|his|her|the|an?|some|in|at) {_ELSEWHERE}\b|\b(?:i|we) (?:just |once |recently )?(?:read"
+    rf"|heard|saw"
+    r"|watched) (?:about|of|that|somewhere|an?|some|on|in|from|good|great|how|people|where|it)\b|\bi hear\b"
+    r"|\bapparently\b",
+    r"\b(?:my|an?|our|some) (?:friend|cousin|brother|buddy|acquaintance|ex-colleague|competitor|rival)s?\b"
+    r"|\bcolleague from\b",
+    r"\b(?:they|somebody|someone|some people|folks|everyone else|everybody else|others|google|netflix|shopify|facebook"
+    r"|amazon)(?: \w+){0,3}? (?:used|uses?|using|says?|said|swears?|praised?|praises|recommend(?:s|ed)?|runs?"
+    r"|ran|loves?"
+    r"|likes?|chose|went|switched|moved|hate[sd]?)\b|\bpeople (?:on|in|at|say|swear|recommend|praise|love|like)\b",
+    rf"\b(?:in|on|from|there was|there is|according to|saw|read|watched|found) (?:(?:an?|the|this|some) )?{_MEDIA}\b"
+    rf"|\b{_MEDIA} (?:about|where|that|on how|says?|said|praising|claim(?:s|ing))\b",
+    r"\b(?:uses?|runs?|has|have|had|picked|chose|takes?|likes?)(?: \S+){1,4} (?:for|as|in) their\b",
 )
 REPORTED = any_of(
     r"\b(?:docs?|documentation|readme|article|blog(?: post)?|tutorial|stack ?overflow|comment|log|logs"

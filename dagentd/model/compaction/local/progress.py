@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dagentd.model.compaction.local import asking, phrases, prose
 from dagentd.model.compaction.local.draft import Draft
+from dagentd.model.compaction.local.passages import passages
 from dagentd.model.compaction.local.wishes import Wishes
 from dagentd.model.compaction.turns import Turn
 
@@ -37,7 +38,7 @@ def _last_asked(turns: Sequence[Turn]) -> tuple[str, str] | None:
 
 def _substance(words: str) -> Iterator[str]:
     """Requests and questions first; whatever has some length else."""
-    said = [prose.shortened(prose.ungreeted(one.text)) for one in prose.sentences(words)]
+    said = [prose.shortened(prose.ungreeted(one.text)) for one in passages(prose.sentences(words))]
     yield from (one for one in said if _asks(one.lower()))
     yield from (one for one in said if len(one) > 12 and not phrases.AFFIRMED.match(one.lower()))
 

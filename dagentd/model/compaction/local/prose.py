@@ -35,19 +35,23 @@ _GREETING = re.compile(
 
 @dataclass(frozen=True)
 class Sentence:
-    """`lead` is the heading or the line with a colon that a bullet stands under."""
+    """`lead` is the heading or the line with a colon that a bullet stands under; `first` is whether it opens a
+    paragraph or a bullet."""
 
     text: str
     lead: str = ""
+    first: bool = True
 
 
 def sentences(words: str) -> Iterator[Sentence]:
     """What somebody wrote, in order and folded."""
     for paragraph, lead in _paragraphs(ends_of(words)):
+        first = True
         for sentence in _split(paragraph):
             flat = " ".join(sentence.split())
             if any(map(str.isalnum, flat)):
-                yield Sentence(flat, lead)
+                yield Sentence(flat, lead, first)
+                first = False
 
 
 def ends_of(words: str) -> str:

@@ -85,7 +85,7 @@ class Reading:
         wanted = self._has_room(found.strength)
         if not wanted and not found.marker:
             return
-        if found.by_user and found.marker > 1:
+        if found.by_user and (found.marker or found.rejected):
             self._wishes.changed(found, turn.id)
         before = len(self._draft)
         self._matters.take(found, name, turn.id, at, wanted)

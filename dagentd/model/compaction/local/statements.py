@@ -9,6 +9,7 @@ from functools import cached_property
 
 from dagentd.model.compaction.local import changes, phrases, prose
 from dagentd.model.compaction.local.judging import Kind, judged
+from dagentd.model.compaction.local.passages import passages
 from dagentd.model.compaction.local.subjects import Subject, subject, words
 
 _CHANGES = re.compile(f"{changes.TURN.pattern}|{changes.SHIFT.pattern}", re.IGNORECASE)
@@ -24,6 +25,7 @@ class Statement:
     strength: int
     by_user: bool
     after: Statement | None = None
+    beside_change: bool = False  # the sentence before it takes something back
 
     @cached_property
     def low(self) -> str:
@@ -32,8 +34,8 @@ class Statement:
     @cached_property
     def marker(self) -> int:
         """How plainly it says that something changes: 0, 1, 2."""
-        own = 2 if changes.TURN.search(self.low) else 1 if changes.SHIFT.search(self.low) else 0
-        return max(own, self.after.marker) if self.after else own
+        own = 2 if changes.turns(self.low) else 1 if changes.SHIFT.search(self.low) else 0
+        return max(own, self.after.marker if self.after else 0, int(self.beside_change))
 
     @cached_property
     def rejected(self) -> tuple[str, ...]:
@@ -76,15 +78,20 @@ class Statement:
 def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statement]:
     """Of one message, in order."""
     before: Statement | None = None
-    for sentence in said:
+    turned = False
+    for sentence in passages(said) if by_user else said:
+        if before is not None and before.strength and sentence.first:
+            yield before
+            before = None
         text = prose.ungreeted(sentence.text)
         rated = judged(text, sentence.lead, by_user)
         if rated is None:
-            turned = Statement("fact", text, 0, by_user, before)
-            before = turned if by_user and turned.marker > 1 else before
+            idle = Statement("fact", text, 0, by_user, before)
+            before = idle if by_user and idle.marker > 1 else before
             continue
         kind: Kind = "decision" if before is not None and rated[0] == "request" else rated[0]
-        found = Statement(kind, prose.shortened(text), rated[1], by_user, before)
+        found = Statement(kind, prose.shortened(text), rated[1], by_user, before, turned and not sentence.first)
+        turned = by_user and changes.turns(found.low)
         if found.kind == "request":
             yield found
         elif found.only_rejects:

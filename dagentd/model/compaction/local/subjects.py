@@ -59,7 +59,8 @@ when where which while who whole why will with without won't would yes yet you y
 rule note important plans reverting revert back drop settle settled chose choose chosen pick agreed agree least max
 maximum min minimum allowed put store stored stores place save host move moved moves moving message take takes run
 runs adopt pls call work build built power powered sign signed base correction update today tomorrow yesterday
-earlier later already currently der die das den dem ein eine einen und oder wir nicht ist sind mit für auf im zu von
+earlier later already currently end btw anyway thx gets sits
+der die das den dem ein eine einen und oder wir nicht ist sind mit für auf im zu von
 es soll sollen muss müssen bitte statt nutzen verwenden verwende nutze immer nie el la los las un una y o de del en
 con para son que se debe deben usar usa siempre nunca le les et ou du des dans avec pour ne pas est sont il faut
 utiliser utilise toujours jamais nous
@@ -129,6 +130,7 @@ def _tokens(text: str) -> Iterator[str]:
             yield token.rstrip(".:,-/'’…").lower() or token
 
 
+@lru_cache(maxsize=16384)
 def stem(word: str) -> str:
     """Crude on purpose: cache, cached and caching are one word; a path or a name with digits is left as it is."""
     if len(word) < 4 or not word.isalpha():
