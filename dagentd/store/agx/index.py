@@ -101,11 +101,12 @@ class GlobalIndex:
         with self._lock:
             for _ in range(_TRIES):
                 there = self._refresh()
-                looked = list(self._every()) if folders is None or not there else folders
-                for folder in looked:
+                every = self._every() if folders is None or not there else ()
+                looked = {str(folder.root): folder for folder in (*every, *(folders or ()))}
+                for folder in looked.values():
                     self._look_at(folder)
                 if folders is None:
-                    self._look_for_others({str(folder.root) for folder in looked}, now)
+                    self._look_for_others(set(looked), now)
                 try:
                     return self._write(now, told)
                 except files.Changed:
