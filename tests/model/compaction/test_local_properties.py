@@ -146,7 +146,22 @@ def test_deep_nesting_is_survived() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", [*"a`(要", "a. ", "- ", "<x", "> ", "```\n", "must ", "no longer ", "x/", "Error: ", "1 "]
+    "piece",
+    [
+        *"a`(要",
+        "a. ",
+        "- ",
+        "<x",
+        "> ",
+        "```\n",
+        "must ",
+        "no longer ",
+        "x/",
+        "Error: ",
+        "1 ",
+        "alpha beta ",
+        "run it, not y and ",
+    ],
 )
 def test_of_a_message_of_two_megabytes_only_the_ends_are_read(piece: str) -> None:
     words = piece * (2_000_000 // len(piece))

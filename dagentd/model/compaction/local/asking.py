@@ -39,7 +39,7 @@ MAY_WE = re.compile(
 OPINION = re.compile(
     r"\bwould you (?:rather |personally |ever )?(?:use|choose|pick|go|recommend|prefer|take|say|suggest|consider)\b"
 )
-PLEASE = re.compile(r"\w{3,} .*\b(?:please|pls)[.!]*$")
+PLEASE = re.compile(r"\w,? (?:please|pls)[.!]*$")
 TAG = re.compile(
     r"[,.]?\s+(?:ok(?:ay)?|alright|all right|please|pls|deal|got it|understood|agreed|clear|yeah"
     r"|(?:can|could|will|would) you)\s?\?+$"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 LONGEST = 320  # characters of one statement; what is longer is cut at a word
+_READ = 4 * LONGEST  # characters of a sentence that are looked at
 _WHOLE = 60_000  # a longer message is something pasted: people write before and after it
 _FENCE = re.compile(r"\s{0,8}(```+|~~~+)")
 _TAG = re.compile(r"\s*<([a-zA-Z][\w.:-]*)(?:\s[^<>]*)?>")
@@ -48,7 +49,7 @@ def sentences(words: str) -> Iterator[Sentence]:
     for paragraph, lead in _paragraphs(ends_of(words)):
         first = True
         for sentence in _split(paragraph):
-            flat = " ".join(sentence.split())
+            flat = " ".join(sentence.split())[:_READ]
             if any(map(str.isalnum, flat)):
                 yield Sentence(flat, lead, first)
                 first = False
