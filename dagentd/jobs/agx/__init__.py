@@ -129,12 +129,13 @@ class Agx:
         """HEAD of the project's own checkout may have moved, or files of its sessions changed. The index does not
         follow here: many projects are settled at once, and it is one file."""
         sessions, now = self.sessions(root), clock.now()
-        if not sessions.folder.is_there() or self._settled.get(root) == _seen(sessions.folder):
+        if not sessions.folder.is_there() or self._settled.get(root) == (before := _seen(sessions.folder)):
             return
         configs.migrate_project(sessions.folder, sessions.config.backup_count, now)
         sessions.migrate(now)
         branches.follow(sessions, now)
-        self._settled[root] = _seen(sessions.folder)
+        # HEAD as it was before: one that moves while it is followed is then known to be another.
+        self._settled[root] = before[0], _seen(sessions.folder)[1]
 
     def check(self, root: Path) -> None:
         """What is due from time to time: nobody tells of Claude, and time itself passes. The index is not written."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from dagentd.jobs.agx import branches
+from dagentd.store.agx.sessions import Sessions
 from tests.conftest import git
 from tests.jobs.context.contexts import Steps
 from tests.store.agx.agx import Store, home, snapshot
@@ -42,6 +45,22 @@ def test_a_checkout_makes_the_branchs_session_and_enters_it(followed: Store) -> 
     checkout(followed, "main")
     assert followed.current == "main" and followed.session("main")["lifecycle"]["state"] == "active"
     assert followed.session("feature-auth")["lifecycle"]["state"] == "paused"
+
+
+def test_a_checkout_while_another_is_followed_is_not_missed(followed: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    follow = branches.follow
+
+    def slowly(sessions: Sessions, now: datetime) -> bool:
+        done = follow(sessions, now)
+        monkeypatch.undo()
+        git(followed.root, "checkout", "-q", "-b", "second")
+        return done
+
+    monkeypatch.setattr(branches, "follow", slowly)
+    checkout(followed, "-b", "first")
+    assert followed.current == "first"
+    followed.agx.settle(followed.root)
+    assert followed.current == "second"
 
 
 def test_a_commit_renews_only_the_session_of_its_branch(followed: Store) -> None:
