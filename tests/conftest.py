@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,20 +35,22 @@ class SampleProject:
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Home, XDG folders and temp dir of this test alone; nothing of the machine's git or keys is seen."""
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Home, XDG folders and temp dir of this test alone; nothing of the machine's git or keys is seen. Not by the
+    test's own `monkeypatch`: one that undoes its patches early would be back in the real home."""
     folder = tmp_path_factory.mktemp("home")
-    for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
-        monkeypatch.delenv(name)
     places = {"HOME": ".", "XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": "state", "XDG_DATA_HOME": "data"}
     places |= {"XDG_CACHE_HOME": "cache", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp", "TMUX_TMPDIR": "tmux"}
-    for name, below in places.items():
-        place = folder / below
-        place.mkdir(mode=0o700, exist_ok=True)
-        monkeypatch.setenv(name, str(place))
-    monkeypatch.setattr(tempfile, "tempdir", None)  # it remembers the TMPDIR of its first use
-    (folder / ".gitconfig").write_text(_GITCONFIG)
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
+            patch.delenv(name)
+        for name, below in places.items():
+            place = folder / below
+            place.mkdir(mode=0o700, exist_ok=True)
+            patch.setenv(name, str(place))
+        patch.setattr(tempfile, "tempdir", None)  # it remembers the TMPDIR of its first use
+        (folder / ".gitconfig").write_text(_GITCONFIG)
+        yield folder
 
 
 @pytest.fixture
