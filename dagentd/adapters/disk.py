@@ -101,10 +101,14 @@ def make_folder(path: Path) -> None:
 
 
 def make_folders(path: Path) -> None:
-    """A folder and those above it that are missing."""
+    """A folder and those above it that are missing. Another thread or program may make one of them just then."""
     if not path.is_dir():
         make_folders(path.parent)
-        make_folder(path)
+        try:
+            make_folder(path)
+        except FileExistsError:
+            if not path.is_dir():
+                raise
 
 
 def remove_folder(path: Path) -> None:

@@ -131,3 +131,16 @@ def test_refusals_are_told_with_the_file_and_what_to_do(number: int, kind: type[
         raise OSError(number, os.strerror(number))
     told = caught.value
     assert words in told.message and told.path == str(path) and told.hint and str(path) in str(told)
+
+
+def test_folders_that_somebody_else_makes_meanwhile_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def meanwhile(what: str, path: str | Path) -> None:
+        if what == "mkdir":
+            os.mkdir(path)
+
+    monkeypatch.setattr(disk, "step", meanwhile)
+    disk.make_folders(tmp_path / "one" / "two")
+    assert (tmp_path / "one" / "two").is_dir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileExistsError):
+        disk.make_folders(tmp_path / "file" / "three")
