@@ -83,6 +83,9 @@ def test_a_running_daemon_serves_it_as_before(daemon: Daemon, project: SamplePro
     where = {"project": str(project.root), "type": "feature", "agentType": "pm", "featureId": project.feature}
     daemon.call("session.getOrCreate", **where)
     daemon.call("session.addMessage", sessionId=PM, role="user", content="one", id="m1")
+    # In the very moment of a session's first documents git now and then finds its folder not empty: a known fault.
+    chat = project.dagent / "sessions" / f"chat_{PM}.json"
+    until(lambda: chat.exists() and "m1" in chat.read_text(), "the documents of the new session")
     git(project.root, "worktree", "remove", "--force", str(project.worktree))
     assert ids(daemon.call("session.list", status="gone")) == [(PM, "gone")]
     assert daemon.call("session.list")["sessions"] == []
