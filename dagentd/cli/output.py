@@ -76,6 +76,11 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def can_ask() -> bool:
+    """Somebody sits there who could answer."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def flush() -> None:
     _put("")
 
