@@ -30,6 +30,7 @@ RANKS = {
     "watching": 7,
     "weighing": 7,
     "compacting": 8,
+    "pausing": 8,
     "projects": 8,
     "alone": 6,
     "condition": 9,

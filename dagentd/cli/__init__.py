@@ -38,6 +38,8 @@ COMMANDS = {
     "compact": ("dagentd.cli.compacting:compact", "Let a session's messages become items of its checkpoint."),
     "undo": ("dagentd.cli.compacting:undo", "Take the last compaction of a session back."),
     "pin": ("dagentd.cli.compacting:pin", "Keep an item of the checkpoint, or a message in chat."),
+    "pause": ("dagentd.cli.pausing:pause", "Let dagentd do nothing by itself for a project or a session."),
+    "resume": ("dagentd.cli.pausing:resume", "End a pause; what is due is done now."),
     "hooks": ("dagentd.cli.hooks:hooks", "Let git tell dagentd about commits, checkouts, merges and rebases."),
     "context": ("dagentd.cli.context:context", "Show what a session knows of its project, its feature and its task."),
     "migrate": ("dagentd.cli.migrate:migrate", "Make sessions of files of older formats, or take that back."),

@@ -13,6 +13,7 @@ import click
 from dagentd import paths
 from dagentd.cli import output
 from dagentd.cli.output import Column
+from dagentd.cli.paused import in_brief
 from dagentd.errors import Conflict, NotRunning, Unreachable
 from dagentd.rpc.client import Client
 
@@ -116,7 +117,7 @@ def _print_status(found: dict[str, Any]) -> None:
     """The daemon may be of another version: what it does not say is left out."""
     memory, queues = found.get("memory"), found.get("queues", {})
     queued = sum(len(each["waiting"]) for each in queues.get("waiting", ())) + len(queues.get("running", ()))
-    up, version = _duration(found.get("uptime", 0)), found.get("version", "unknown")
+    up, version = output.duration(found.get("uptime", 0)), found.get("version", "unknown")
     output.fields([
         ("health", found["health"]),
         ("process", f"{found['pid']}, up {up}, version {version}"),
@@ -149,15 +150,15 @@ def _watches(found: dict[str, Any]) -> str:
     return f"{found.get('count', '?')} folders{polled}; all is looked at every {found.get('everySeconds', '?')} s"
 
 
+def _state(each: dict[str, Any]) -> str:
+    alone = len(each.get("pausedSessions", ()))
+    sessions = f"{alone} session{'' if alone == 1 else 's'} paused" if alone else ""
+    read_only = "read-only" if each.get("readOnly") else ""
+    return "; ".join(filter(None, (read_only, in_brief(each.get("paused")), sessions)))
+
+
 def _project(each: dict[str, Any]) -> tuple[object, ...]:
-    return each["root"], len(each.get("worktrees", ())), "read-only" if each.get("readOnly") else ""
-
-
-def _duration(seconds: float) -> str:
-    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return f"{int(seconds)} s"
+    return each["root"], len(each.get("worktrees", ())), _state(each)
 
 
 @click.command()

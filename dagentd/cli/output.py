@@ -106,6 +106,12 @@ def ago(moment: datetime | str | None, now: datetime | None = None) -> str:
     return f"{int(seconds // length)} {unit} ago"
 
 
+def duration(seconds: float) -> str:
+    """`42 min`: whole units of the largest that fits."""
+    length, unit = next((n, u) for n, u in ((86400, "d"), (3600, "h"), (60, "min"), (0, "s")) if seconds >= n or not n)
+    return f"{max(0, int(seconds // (length or 1)))} {unit}"
+
+
 def size(count: int) -> str:
     """`4.1 kB`: powers of 1000, as the settings count them."""
     return _scaled(count, (" B", " kB", " MB", " GB", " TB"))

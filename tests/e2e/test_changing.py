@@ -51,7 +51,7 @@ def test_what_cannot_be_added_is_said(root: Path) -> None:
     assert "there is nothing to add\n" in dagentd("add", PM, "  ", cwd=root, status=1)
     assert "robot" in dagentd("add", PM, "x", "--role", "robot", cwd=root, status=2)
     assert dagentd("add", "no-such", "x", cwd=root, status=1).endswith("\ndagentd sessions\n")
-    latin = [sys.executable, "-m", "dagentd", "add", PM]
+    latin = [sys.executable.encode(), b"-m", b"dagentd", b"add", PM.encode()]
     for command, given in (([*latin, b"caf\xe9"], b""), (latin, b"caf\xe9")):
         done = subprocess.run(command, cwd=root, input=given, capture_output=True, timeout=60)
         assert (done.returncode, done.stderr.splitlines()[0]) == (1, b"dagentd: the text is not UTF-8")
