@@ -102,6 +102,9 @@ def _pid() -> int | None:
 def status(as_json: bool) -> int:
     """Show what the daemon does and what is wrong.
 
+    Of each project it says what dagentd takes on the disk: journals, journals kept of sessions whose worktree is gone,
+    and backups, with what was set aside because it could not be used.
+
     The exit status is 1 if it is degraded, 3 if it does not run.
     """
     with Client() as daemon:
@@ -128,7 +131,9 @@ def _print_status(found: dict[str, Any]) -> None:
         ("spend", _spend(found.get("spend", {}))),
     ])
     output.line()
-    columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True), Column("")]
+    columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True),
+               Column("journals", right=True), Column("kept", right=True), Column("backups", right=True),
+               Column("")]  # fmt: skip
     served = map(_project, found.get("projects", ()))
     output.table(columns, served, empty="No projects: add one with `dagentd init PATH`.")
     for problem in [*found.get("problems", ()), *queues.get("failing", ())]:
@@ -158,7 +163,15 @@ def _state(each: dict[str, Any]) -> str:
 
 
 def _project(each: dict[str, Any]) -> tuple[object, ...]:
-    return each["root"], len(each.get("worktrees", ())), _state(each)
+    return each["root"], len(each.get("worktrees", ())), *_disk(each.get("disk")), _state(each)
+
+
+def _disk(use: dict[str, int] | None) -> tuple[str, str, str]:
+    """What was set aside because it could not be used is beside the backups: both are copies."""
+    if use is None:
+        return "", "", ""
+    copies = use["backups"] + use["setAside"]
+    return output.size(use["journals"]), output.size(use["kept"]), output.size(copies)
 
 
 @click.command()
