@@ -1,0 +1,250 @@
+"""The chaos run: the real daemon on a real project, while everything around it goes wrong; then calm, and a verdict."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagentd.rpc.client import RpcError, Unreachable
+from tests import messages_api
+from tests.jobs.compaction.conversing import answering
+from tests.messages_api import MessagesApi, Reply
+from tests.store import reader
+from tests.torture.chaos import verdict
+from tests.torture.chaos.cowriter import Cowriter
+from tests.torture.chaos.gitting import Gitter
+from tests.torture.chaos.keeper import PATIENCE, Keeper, Killer, Use
+from tests.torture.chaos.samples import Samples
+from tests.torture.chaos.talker import Talker
+from tests.torture.chaos.trouble import Trouble
+from tests.torture.chaos.truth import Truth
+from tests.torture.chaos.verdict import Found
+from tests.torture.chaos.world import World, world
+
+STORM, GALE = 40.0, 20.0  # seconds of load in one round: with kill -9, and in the life of one process
+_TALKERS = 3
+_QUIET = 3  # looks, half a second apart
+_CALLS_A_ROUND = 15  # to the model: what the daemon may spend, whatever fails
+_MORE_THREADS, _MORE_DESCRIPTORS, _MORE_MEMORY = 4, 12, 40.0  # than one that just started; memory in megabytes
+
+ANSWERS: list[Reply] = [
+    answering(), answering(), answering(), answering(), messages_api.TOO_LONG, messages_api.UNAUTHORIZED,
+    messages_api.NO_MODEL, messages_api.TOO_LARGE, messages_api.RATE_LIMITED, messages_api.BROKEN,
+    messages_api.OVERLOADED, messages_api.CUT_BEFORE, messages_api.CUT_WITHIN, messages_api.HTML, messages_api.EMPTY,
+    messages_api.TRUNCATED, messages_api.MAX_TOKENS, messages_api.REFUSAL, messages_api.slow(60, answering()),
+    messages_api.slow(1, answering()), messages_api.said("no JSON at all"),
+]  # fmt: skip
+
+
+@dataclass
+class Outcome:
+    seed: int
+    truth: Truth
+    samples: Samples
+    found: Found
+    survivor: Use
+    fresh: Use
+    watches: tuple[int, int]
+    model_calls: int
+    skipped: list[str]
+    complaints: list[str] = field(default_factory=list)
+
+
+def run(seed: int, rounds: int = 1, storm: float = STORM, gale: float = GALE) -> Outcome:
+    with world() as place, MessagesApi() as api:
+        return _Run(seed, rounds, place, api).all(storm, gale)
+
+
+class _Run:
+    def __init__(self, seed: int, rounds: int, place: World, api: MessagesApi) -> None:
+        self._seed, self._rounds, self._world, self._api = seed, rounds, place, api
+        self._truth, self._samples = Truth(), Samples()
+        self._keeper = Keeper(place, self._truth, self._samples)
+        place.make(_settings(api.url, rounds * _CALLS_A_ROUND))
+        self._trouble = Trouble(place, self._keeper, self._truth, self._samples, self._dice("trouble"))
+        self._app = Cowriter(place, self._truth, self._dice("app"))
+        self._git = Gitter(place, self._truth, self._trouble, self._app, self._dice("git"))
+        api.always(_answers(self._dice("api")))
+
+    def _dice(self, name: str) -> random.Random:
+        return random.Random(f"{self._seed} {name}")
+
+    def all(self, storm: float, gale: float) -> Outcome:
+        self._begin()
+        try:
+            for number in range(self._rounds):
+                killer = Killer(self._keeper, self._dice(f"killer {number}"))
+                self._load(f"storm {number}", storm, killer.run)
+                self._load(f"gale {number}", gale)
+            self._git.finish()
+            return self._end()
+        finally:
+            self._keeper.kill()
+
+    def _begin(self) -> None:
+        self._dagentd("init", str(self._world.root))
+        self._dagentd("stop")
+        self._keeper.start()
+        for place, sid in self._world.sessions():
+            self._keeper.call("session.getOrCreate", **place.whose(sid))
+
+    def _dagentd(self, *arguments: str) -> None:
+        line = [sys.executable, "-m", "dagentd", *arguments]
+        subprocess.run(line, cwd="/", env=self._world.environment, check=True, capture_output=True)
+
+    # --- load ---------------------------------------------------------------------------------------------
+
+    def _load(self, name: str, seconds: float, *more: Callable[[threading.Event], None]) -> None:
+        talkers = [
+            Talker(f"talker-{name.replace(' ', '-')}-{n}", self._world, self._keeper, self._truth, self._samples,
+                   self._dice(f"talker {name} {n}"))
+            for n in range(_TALKERS)
+        ]  # fmt: skip
+        acts = [*(each.run for each in talkers), self._app.run, self._git.run, self._trouble.run, self._sample, *more]
+        over = threading.Event()
+        threads = [threading.Thread(target=self._guarded, args=(act, over), daemon=True) for act in acts]
+        for thread in threads:
+            thread.start()
+        over.wait(seconds)
+        over.set()
+        for thread in threads:
+            thread.join(4 * PATIENCE)
+            if thread.is_alive():
+                self._truth.complain(f"{thread.name} does not end")
+        self._keeper.check()
+
+    def _guarded(self, act: Callable[[threading.Event], None], over: threading.Event) -> None:
+        try:
+            act(over)
+        except Exception as error:
+            self._truth.complain(f"{getattr(act, '__qualname__', act)} ended: {type(error).__name__}: {error}")
+
+    def _sample(self, over: threading.Event) -> None:
+        while not over.wait(0.2):
+            pid, use = self._keeper.pid, self._keeper.use()
+            if pid is not None and use is not None:
+                self._samples.memory.append((self._samples.now(), pid, use.memory))
+
+    # --- calm ---------------------------------------------------------------------------------------------
+
+    def _end(self) -> Outcome:
+        self._samples.mark("calm")
+        self._until_calm()
+        survivor, watches = self._use()
+        found = self._found()
+        found.other += verdict.orders(self._world) + self._unlike_what_is_told()
+        self._keeper.stop()
+        self._keeper.start()
+        self._until_calm()
+        fresh, fresh_watches = self._use()
+        outcome = Outcome(
+            self._seed, self._truth, self._samples, found, survivor, fresh, (watches, fresh_watches),
+            len(self._api.calls()), self._trouble.skipped,
+        )  # fmt: skip
+        outcome.complaints = self._complaints(outcome)
+        return outcome
+
+    def _until_calm(self) -> None:
+        """By itself: nobody helps it. Some looks in a row find nothing to do and nothing new."""
+        end, quiet, before = time.monotonic() + PATIENCE, 0, None
+        while quiet < _QUIET:
+            if (wrong := self._unrest()) and time.monotonic() > end:
+                return self._truth.complain(f"no calm: {'; '.join(wrong[:5])}")
+            after = self._state()
+            quiet, before = quiet + 1 if not wrong and after == before else 0, after
+            time.sleep(0.5)
+        return None
+
+    def _state(self) -> Any:
+        status = self._keeper.call("daemon.status")
+        return status["queues"]["done"], status["watches"]["count"]
+
+    def _unrest(self) -> list[str]:
+        try:
+            status = self._keeper.call("daemon.status")
+            for _, sid in self._sessions():
+                self._keeper.call("session.previewRequest", sessionId=sid)  # each is open, and its tokens are counted
+        except (RpcError, Unreachable) as error:
+            return [f"{error}"]
+        queues = status["queues"]
+        wrong = [f"{name}: {queues[name]}" for name in ("waiting", "running", "failing") if queues[name]]
+        if status["health"] != "ok":
+            wrong.append(f"{status['health']}: {status['problems']}")
+        return wrong + verdict.disagreements(self._world) + self._found().complaints()
+
+    def _sessions(self) -> list[tuple[Any, str]]:
+        return [(place, sid) for place, sid in self._world.sessions() if place.files(sid).journal.exists()]
+
+    def _found(self) -> Found:
+        return verdict.look(self._world, self._truth, self._git.legacy)
+
+    def _use(self) -> tuple[Use, int]:
+        found = self._keeper.use()
+        assert found is not None
+        return found, int(self._keeper.call("daemon.status")["watches"]["count"])
+
+    def _unlike_what_is_told(self) -> list[str]:
+        """The history that clients are told is that of the journal."""
+        wrong = []
+        for place, sid in self._sessions():
+            told = reader.read_journal(place.files(sid).journal)
+            ids = self._history(sid)
+            if sorted(ids) != sorted(told.arrived):
+                wrong.append(f"{sid}: {len(ids)} messages are told, {len(told.arrived)} are in the journal")
+        return wrong
+
+    def _history(self, sid: str) -> list[str]:
+        ids: list[str] = []
+        more: dict[str, str] = {}
+        while True:
+            page = self._keeper.call("session.getHistory", sessionId=sid, limit=2000, **more)
+            ids[:0] = [message["id"] for message in page["messages"]]
+            if not page["more"]:
+                return ids
+            more = {"before": ids[0]}
+
+    def _complaints(self, outcome: Outcome) -> list[str]:
+        complaints = self._truth.complaints + outcome.found.complaints()
+        log = self._keeper.log.read_text(errors="replace")
+        if "Traceback" in log:
+            complaints.append(f"a bug is in the log: …{log[log.index('Traceback') - 300 :][:3000]}")
+        if outcome.model_calls > self._rounds * _CALLS_A_ROUND:
+            complaints.append(f"{outcome.model_calls} calls to the model, {self._rounds * _CALLS_A_ROUND} are allowed")
+        if left := self._keeper.left_behind():
+            complaints.append(f"processes that were left behind: {left}")
+        return complaints + _grown(outcome)
+
+
+def _grown(outcome: Outcome) -> list[str]:
+    then, now = outcome.fresh, outcome.survivor
+    bounds = [
+        ("threads", now.threads, then.threads + _MORE_THREADS),
+        ("descriptors", now.descriptors, then.descriptors + _MORE_DESCRIPTORS),
+        ("MB of memory", now.memory, then.memory + _MORE_MEMORY),
+        ("watches", outcome.watches[0], outcome.watches[1]),
+    ]
+    return [f"{value} {name}, where {bound} are allowed" for name, value, bound in bounds if value > bound]
+
+
+def _answers(dice: random.Random) -> Callable[[Any], Reply]:
+    lock = threading.Lock()
+
+    def answer(_: Any) -> Reply:
+        with lock:
+            return dice.choice(ANSWERS)
+
+    return answer
+
+
+def _settings(url: str, calls: int) -> str:
+    """A small budget, so that sessions are full after some messages."""
+    return (
+        "[budget]\nlimit = 8000\nprompt_buffer = 100\n"
+        f'[compaction]\nbackend = "anthropic"\nbase_url = "{url}"\ntimeout = 8\nmax_calls_per_hour = {calls}\n'
+    )
