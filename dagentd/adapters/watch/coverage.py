@@ -10,11 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagentd.adapters import disk
 from dagentd.adapters.watch.batches import Gathering, Sink
 from dagentd.adapters.watch.mounts import Mounts
 from dagentd.adapters.watch.polling import Poller
-from dagentd.errors import DagentdError, LimitReached
+from dagentd.errors import DagentdError, LimitReached, told
 
 if TYPE_CHECKING:
     from dagentd.adapters.watch.inotify import Inotify
@@ -87,7 +86,7 @@ class Coverage:
                 yield "watch-mount", DagentdError(f"{count} folders are on {reason} and are polled", hint=seen)
         refused = ((folder, error) for folder, error in self.absent.items() if error.errno not in _MISSING)
         for folder, error in islice(refused, _TOLD):
-            yield "watch-refused", disk.told(error, folder)
+            yield "watch-refused", told(error, folder)
 
     def _listen(self) -> Inotify | None:
         if self._mode == "poll":
