@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from dagentd.rpc.client import RpcError, Unreachable
@@ -19,7 +18,8 @@ from tests.store import reader
 from tests.torture.chaos import verdict
 from tests.torture.chaos.cowriter import Cowriter
 from tests.torture.chaos.gitting import Gitter
-from tests.torture.chaos.keeper import PATIENCE, Keeper, Killer, Use
+from tests.torture.chaos.keeper import PATIENCE, Keeper, Killer
+from tests.torture.chaos.outcome import Level, Outcome
 from tests.torture.chaos.samples import Samples
 from tests.torture.chaos.talker import Talker
 from tests.torture.chaos.trouble import Trouble
@@ -31,7 +31,6 @@ STORM, GALE = 40.0, 20.0  # seconds of load in one round: with kill -9, and in t
 _TALKERS = 3
 _QUIET = 3  # looks, half a second apart
 _CALLS_A_ROUND = 15  # to the model: what the daemon may spend, whatever fails
-_MORE_THREADS, _MORE_DESCRIPTORS, _MORE_MEMORY = 4, 12, 40.0  # than one that just started; memory in megabytes
 
 ANSWERS: list[Reply] = [
     answering(), answering(), answering(), answering(), messages_api.TOO_LONG, messages_api.UNAUTHORIZED,
@@ -40,20 +39,6 @@ ANSWERS: list[Reply] = [
     messages_api.TRUNCATED, messages_api.MAX_TOKENS, messages_api.REFUSAL, messages_api.slow(60, answering()),
     messages_api.slow(1, answering()), messages_api.said("no JSON at all"),
 ]  # fmt: skip
-
-
-@dataclass
-class Outcome:
-    seed: int
-    truth: Truth
-    samples: Samples
-    found: Found
-    survivor: Use
-    fresh: Use
-    watches: tuple[int, int]
-    model_calls: int
-    skipped: list[str]
-    complaints: list[str] = field(default_factory=list)
 
 
 def run(seed: int, rounds: int = 1, storm: float = STORM, gale: float = GALE) -> Outcome:
@@ -136,18 +121,18 @@ class _Run:
     def _end(self) -> Outcome:
         self._samples.mark("calm")
         self._until_calm()
-        survivor, watches = self._use()
+        survivor = self._level()
         found = self._found()
         found.other += verdict.orders(self._world) + self._unlike_what_is_told()
         self._keeper.stop()
         self._keeper.start()
         self._until_calm()
-        fresh, fresh_watches = self._use()
         outcome = Outcome(
-            self._seed, self._truth, self._samples, found, survivor, fresh, (watches, fresh_watches),
-            len(self._api.calls()), self._trouble.skipped,
+            self._seed, self._truth, self._samples, found, survivor, self._level(), len(self._api.calls()),
+            self._rounds * _CALLS_A_ROUND, self._trouble.skipped,
         )  # fmt: skip
-        outcome.complaints = self._complaints(outcome)
+        left = [f"process {pid} was left behind" for pid in self._keeper.left_behind()]
+        outcome.judge(*left, *(f"a bug is in the log: {told}" for told in self._keeper.bugs()))
         return outcome
 
     def _until_calm(self) -> None:
@@ -184,10 +169,11 @@ class _Run:
     def _found(self) -> Found:
         return verdict.look(self._world, self._truth, self._git.legacy)
 
-    def _use(self) -> tuple[Use, int]:
-        found = self._keeper.use()
-        assert found is not None
-        return found, int(self._keeper.call("daemon.status")["watches"]["count"])
+    def _level(self) -> Level:
+        use = self._keeper.use()
+        assert use is not None, "it answered just now"
+        watches = int(self._keeper.call("daemon.status")["watches"]["count"])
+        return Level(use.memory, use.threads, use.descriptors, watches)
 
     def _unlike_what_is_told(self) -> list[str]:
         """The history that clients are told is that of the journal."""
@@ -208,28 +194,6 @@ class _Run:
             if not page["more"]:
                 return ids
             more = {"before": ids[0]}
-
-    def _complaints(self, outcome: Outcome) -> list[str]:
-        complaints = self._truth.complaints + outcome.found.complaints()
-        log = self._keeper.log.read_text(errors="replace")
-        if "Traceback" in log:
-            complaints.append(f"a bug is in the log: …{log[log.index('Traceback') - 300 :][:3000]}")
-        if outcome.model_calls > self._rounds * _CALLS_A_ROUND:
-            complaints.append(f"{outcome.model_calls} calls to the model, {self._rounds * _CALLS_A_ROUND} are allowed")
-        if left := self._keeper.left_behind():
-            complaints.append(f"processes that were left behind: {left}")
-        return complaints + _grown(outcome)
-
-
-def _grown(outcome: Outcome) -> list[str]:
-    then, now = outcome.fresh, outcome.survivor
-    bounds = [
-        ("threads", now.threads, then.threads + _MORE_THREADS),
-        ("descriptors", now.descriptors, then.descriptors + _MORE_DESCRIPTORS),
-        ("MB of memory", now.memory, then.memory + _MORE_MEMORY),
-        ("watches", outcome.watches[0], outcome.watches[1]),
-    ]
-    return [f"{value} {name}, where {bound} are allowed" for name, value, bound in bounds if value > bound]
 
 
 def _answers(dice: random.Random) -> Callable[[Any], Reply]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import threading
 
 from tests.torture.chaos.cowriter import Cowriter
@@ -57,14 +58,14 @@ class Gitter:
         self._world.git(self._world.root, "add", "-A", ".")
         self._world.git(self._world.root, "commit", "-q", "--allow-empty", "-m", f"Main {self._number}")
         if place.there:
-            if self._is_rebasing(place):  # one that a full disk ended
-                self._world.git(place.worktree, "rebase", "--abort")
+            self._end_rebase(place)
             self._world.git(place.worktree, "checkout", "-q", "-f", "HEAD")
             self._world.git(place.worktree, "rebase", "-q", "--force-rebase", "-X", "theirs", "main")
 
-    def _is_rebasing(self, place: Place) -> bool:
-        folder = self._world.root / ".git" / "worktrees" / place.feature
-        return (folder / "rebase-merge").exists() or (folder / "rebase-apply").exists()
+    def _end_rebase(self, place: Place) -> None:
+        """One that a full disk ended; what is noted of it may be empty, so git itself cannot."""
+        for name in ("rebase-merge", "rebase-apply"):
+            shutil.rmtree(self._world.root / ".git" / "worktrees" / place.feature / name, ignore_errors=True)
 
     def _checkout(self, _: Place) -> None:
         """A new branch beside main: AGX makes a session for it."""

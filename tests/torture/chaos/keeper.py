@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -88,6 +89,12 @@ class Keeper:
 
     def last_words(self) -> str:
         return self.log.read_text(errors="replace")[-2000:]
+
+    def bugs(self) -> list[str]:
+        """What the log has of them, each once."""
+        entries = re.split(r"^(?=\d{4}-\d\d-\d\d )", self.log.read_text(errors="replace"), flags=re.MULTILINE)
+        found = {entry[24:]: entry for entry in entries if re.search("internal error|Traceback", entry)}
+        return [entry[:3000] for entry in found.values()]
 
     def left_behind(self) -> list[int]:
         """Processes of this run beside the daemon."""
