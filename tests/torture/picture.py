@@ -20,7 +20,7 @@ _COLOURS = {
 
 
 def svg(samples: Samples, title: str) -> str:
-    length = max([1.0, *(at for at, _, _ in samples.memory), *(at for at, _ in samples.latency)])
+    length = samples.now()
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         'font-family="sans-serif" font-size="12">',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -23,7 +24,7 @@ def test_nothing_is_lost_in_chaos() -> None:
 
 
 def test_a_picture_is_whole() -> None:
-    samples = Samples()
+    samples = Samples(began=time.monotonic() - 10)
     samples.memory += [(0.5, 7, 40.0), (1.0, 7, 42.0), (2.0, 8, 41.0)]
     samples.latency += [(0.7, 1.5), (1.7, 300.0)]
     samples.mark("kill")

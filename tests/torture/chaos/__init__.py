@@ -6,30 +6,26 @@ import random
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
-from dagentd.rpc.client import RpcError, Unreachable
 from tests import messages_api
 from tests.jobs.compaction.conversing import answering
 from tests.messages_api import MessagesApi, Reply
-from tests.store import reader
 from tests.torture.chaos import verdict
+from tests.torture.chaos.calm import Calm
 from tests.torture.chaos.cowriter import Cowriter
 from tests.torture.chaos.gitting import Gitter
 from tests.torture.chaos.keeper import PATIENCE, Keeper, Killer
-from tests.torture.chaos.outcome import Level, Outcome
+from tests.torture.chaos.outcome import Outcome
 from tests.torture.chaos.samples import Samples
-from tests.torture.chaos.talker import Talker
+from tests.torture.chaos.talker import Compactor, Talker
 from tests.torture.chaos.trouble import Trouble
 from tests.torture.chaos.truth import Truth
-from tests.torture.chaos.verdict import Found
 from tests.torture.chaos.world import World, world
 
 STORM, GALE = 40.0, 20.0  # seconds of load in one round: with kill -9, and in the life of one process
 _TALKERS = 3
-_QUIET = 3  # looks, half a second apart
 _CALLS_A_ROUND = 15  # to the model: what the daemon may spend, whatever fails
 
 ANSWERS: list[Reply] = [
@@ -62,6 +58,9 @@ class _Run:
 
     def all(self, storm: float, gale: float) -> Outcome:
         self._begin()
+        over = threading.Event()
+        sampler = threading.Thread(target=self._sample, args=(over,), daemon=True)
+        sampler.start()
         try:
             for number in range(self._rounds):
                 killer = Killer(self._keeper, self._dice(f"killer {number}"))
@@ -70,7 +69,10 @@ class _Run:
             self._git.finish()
             return self._end()
         finally:
-            self._keeper.kill()
+            over.set()
+            sampler.join()
+            self._samples.end()
+            self._keeper.end()
 
     def _begin(self) -> None:
         self._dagentd("init", str(self._world.root))
@@ -87,11 +89,11 @@ class _Run:
 
     def _load(self, name: str, seconds: float, *more: Callable[[threading.Event], None]) -> None:
         talkers = [
-            Talker(f"talker-{name.replace(' ', '-')}-{n}", self._world, self._keeper, self._truth, self._samples,
-                   self._dice(f"talker {name} {n}"))
-            for n in range(_TALKERS)
+            kind(f"talker-{name.replace(' ', '-')}-{n}", self._world, self._keeper, self._truth, self._samples,
+                 self._dice(f"talker {name} {n}"))
+            for n, kind in enumerate([Talker] * _TALKERS + [Compactor])
         ]  # fmt: skip
-        acts = [*(each.run for each in talkers), self._app.run, self._git.run, self._trouble.run, self._sample, *more]
+        acts = [*(each.run for each in talkers), self._app.run, self._git.run, self._trouble.run, *more]
         over = threading.Event()
         threads = [threading.Thread(target=self._guarded, args=(act, over), daemon=True) for act in acts]
         for thread in threads:
@@ -119,81 +121,20 @@ class _Run:
     # --- calm ---------------------------------------------------------------------------------------------
 
     def _end(self) -> Outcome:
+        """Of the daemon that lived through the last of it, and of one that starts now and finds the same."""
         self._samples.mark("calm")
-        self._until_calm()
-        survivor = self._level()
-        found = self._found()
-        found.other += verdict.orders(self._world) + self._unlike_what_is_told()
+        calm = Calm(self._world, self._keeper, self._truth, self._git.legacy)
+        survivor, found = calm.reached(), calm.found()
+        found.other += verdict.orders(self._world) + calm.unlike_what_is_told()
         self._keeper.stop()
         self._keeper.start()
-        self._until_calm()
         outcome = Outcome(
-            self._seed, self._truth, self._samples, found, survivor, self._level(), len(self._api.calls()),
+            self._seed, self._truth, self._samples, found, survivor, calm.reached(), len(self._api.calls()),
             self._rounds * _CALLS_A_ROUND, self._trouble.skipped,
         )  # fmt: skip
         left = [f"process {pid} was left behind" for pid in self._keeper.left_behind()]
         outcome.judge(*left, *(f"a bug is in the log: {told}" for told in self._keeper.bugs()))
         return outcome
-
-    def _until_calm(self) -> None:
-        """By itself: nobody helps it. Some looks in a row find nothing to do and nothing new."""
-        end, quiet, before = time.monotonic() + PATIENCE, 0, None
-        while quiet < _QUIET:
-            if (wrong := self._unrest()) and time.monotonic() > end:
-                return self._truth.complain(f"no calm: {'; '.join(wrong[:5])}")
-            after = self._state()
-            quiet, before = quiet + 1 if not wrong and after == before else 0, after
-            time.sleep(0.5)
-        return None
-
-    def _state(self) -> Any:
-        status = self._keeper.call("daemon.status")
-        return status["queues"]["done"], status["watches"]["count"]
-
-    def _unrest(self) -> list[str]:
-        try:
-            status = self._keeper.call("daemon.status")
-            for _, sid in self._sessions():
-                self._keeper.call("session.previewRequest", sessionId=sid)  # each is open, and its tokens are counted
-        except (RpcError, Unreachable) as error:
-            return [f"{error}"]
-        queues = status["queues"]
-        wrong = [f"{name}: {queues[name]}" for name in ("waiting", "running", "failing") if queues[name]]
-        if status["health"] != "ok":
-            wrong.append(f"{status['health']}: {status['problems']}")
-        return wrong + verdict.disagreements(self._world) + self._found().complaints()
-
-    def _sessions(self) -> list[tuple[Any, str]]:
-        return [(place, sid) for place, sid in self._world.sessions() if place.files(sid).journal.exists()]
-
-    def _found(self) -> Found:
-        return verdict.look(self._world, self._truth, self._git.legacy)
-
-    def _level(self) -> Level:
-        use = self._keeper.use()
-        assert use is not None, "it answered just now"
-        watches = int(self._keeper.call("daemon.status")["watches"]["count"])
-        return Level(use.memory, use.threads, use.descriptors, watches)
-
-    def _unlike_what_is_told(self) -> list[str]:
-        """The history that clients are told is that of the journal."""
-        wrong = []
-        for place, sid in self._sessions():
-            told = reader.read_journal(place.files(sid).journal)
-            ids = self._history(sid)
-            if sorted(ids) != sorted(told.arrived):
-                wrong.append(f"{sid}: {len(ids)} messages are told, {len(told.arrived)} are in the journal")
-        return wrong
-
-    def _history(self, sid: str) -> list[str]:
-        ids: list[str] = []
-        more: dict[str, str] = {}
-        while True:
-            page = self._keeper.call("session.getHistory", sessionId=sid, limit=2000, **more)
-            ids[:0] = [message["id"] for message in page["messages"]]
-            if not page["more"]:
-                return ids
-            more = {"before": ids[0]}
 
 
 def _answers(dice: random.Random) -> Callable[[Any], Reply]:

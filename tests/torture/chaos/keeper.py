@@ -20,7 +20,6 @@ from tests.torture.chaos.truth import Truth
 from tests.torture.chaos.world import World
 
 PATIENCE = 120.0  # seconds for what must happen; nobody measures how long it takes
-_STATUS_OF_KILLED = -signal.SIGKILL
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,13 @@ class Keeper:
         self._truth.count("stops")
         if status != 0:
             self._truth.complain(f"told to stop, the daemon ended with status {status}")
+
+    def end(self) -> None:
+        """All that this run started."""
+        with self._changing:
+            self._end(signal.SIGKILL)
+        for pid in self.left_behind():
+            os.kill(pid, signal.SIGKILL)
 
     def client(self, timeout: float = PATIENCE) -> Client:
         return Client(self._world.socket, timeout=timeout)

@@ -18,8 +18,13 @@ class Samples:
     spans: list[tuple[str, float, float]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    ended: float | None = None
+
     def now(self) -> float:
-        return time.monotonic() - self.began
+        return (self.ended or time.monotonic()) - self.began
+
+    def end(self) -> None:
+        self.ended = time.monotonic()
 
     def answered(self, seconds: float) -> None:
         with self._lock:

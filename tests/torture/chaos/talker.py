@@ -6,6 +6,7 @@ import contextlib
 import random
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from dagentd.rpc.client import Client, RpcError, Unreachable
@@ -34,15 +35,23 @@ class Talker:
 
     def run(self, over: threading.Event) -> None:
         self._over = over
-        acts = [(self._add, 60), (self._add_anonymous, 8), (self._add_group, 8), (self._read, 12), (self._change, 12)]
+        acts, weights = zip(*self._weights().items(), strict=True)
         while not over.wait(self._dice.random() * _PAUSE):
-            act = self._dice.choices([each for each, _ in acts], [weight for _, weight in acts])[0]
+            act = self._dice.choices(acts, weights)[0]
             place, sid = self._dice.choice(self._world.sessions())
+            if not place.there and self._dice.random() < 0.8:  # the rest shows what is said of those that are gone
+                continue
             with contextlib.suppress(Unreachable):
                 self._answered(act, place, sid)
         self._hang_up()
 
-    def _answered(self, act: Any, place: Place, sid: str) -> None:
+    def _weights(self) -> dict[Callable[[str], None], int]:
+        """What it does, and how often beside the rest."""
+        return {
+            self._add: 60, self._add_anonymous: 8, self._add_group: 8, self._read: 12, self._change: 12,
+        }  # fmt: skip
+
+    def _answered(self, act: Callable[[str], None], place: Place, sid: str) -> None:
         try:
             act(sid)
         except RpcError as error:
@@ -108,14 +117,17 @@ class Talker:
     def _change(self, sid: str) -> None:
         summary = {"decisions": [f"decided by {self._name} after {self._number}"]}
         asks: list[tuple[str, dict[str, Any]]] = [
-            ("session.forceCompact", {}), ("session.undoCompaction", {}), ("session.undoCompaction", {}),
-            ("session.clearMessages", {}), ("session.archive", {}), ("session.rebuildContext", {}),
-            ("session.updateCheckpoint", {"checkpoint": {"summary": summary}}), ("session.search", {"query": "pool"}),
+            ("session.undoCompaction", {}), ("session.clearMessages", {}), ("session.archive", {}),
+            ("session.rebuildContext", {}), ("session.updateCheckpoint", {"checkpoint": {"summary": summary}}),
+            ("session.search", {"query": "pool"}),
             ("daemon.status", {}), ("session.list", {}), ("project.scan", {"project": str(self._world.root)}),
             ("agx.new", {"project": str(self._world.root), "name": f"s-{self._dice.randrange(5)}"}),
             ("agx.list", {}), ("agx.index", {"rebuild": True}),
         ]  # fmt: skip
         method, more = self._dice.choice(asks)
+        self._ask_for(method, sid, more)
+
+    def _ask_for(self, method: str, sid: str, more: dict[str, Any]) -> None:
         about = {"sessionId": sid} if method.startswith("session") and method != "session.list" else {}
         self._call(method, **about, **more)
         self._truth.count(method)
@@ -147,3 +159,21 @@ class Talker:
         if self._client is not None:
             self._client.close()
             self._client = None
+
+
+class Compactor(Talker):
+    """Asks for compactions, which wait for the model, and takes them back."""
+
+    def _weights(self) -> dict[Callable[[str], None], int]:
+        return {self._compact: 3, self._undo: 2, self._propose: 1}
+
+    def _compact(self, sid: str) -> None:
+        self._ask_for("session.forceCompact", sid, {"again": self._dice.random() < 0.2})
+
+    def _undo(self, sid: str) -> None:
+        self._ask_for("session.undoCompaction", sid, {})
+
+    def _propose(self, sid: str) -> None:
+        proposal = self._call("session.previewCompaction", sessionId=sid)
+        if proposal and proposal.get("proposalId"):
+            self._ask_for("session.forceCompact", sid, {"proposalId": proposal["proposalId"]})
