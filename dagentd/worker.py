@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, TypeVar
 
-from dagentd.errors import DagentdError, LimitReached, NotAllowed, NotFound
+from dagentd.errors import DagentdError, LimitReached, NotAllowed, NotFound, expected
 from dagentd.model.problem import Problem
 
 MAX_WAITING = 10_000
@@ -183,7 +183,7 @@ class Worker:
             value = request.job()
         except BaseException as raised:  # even SystemExit: the thread has other keys to serve
             error = raised
-        known = _expected(error)
+        known = expected(error)
         with self._changed:
             del self._running[request.key]
             self.done += 1
@@ -225,14 +225,6 @@ class Worker:
             for key, trouble in self._trouble.items()
             for name, failure in trouble.failures.items()
         ]
-
-
-def _expected(error: BaseException | None) -> DagentdError | None:
-    if isinstance(error, OSError):
-        path = error.filename if isinstance(error.filename, str) else None
-        told = f"the system says: {error.strerror or error}"
-        return DagentdError(told, path=path, hint="Look at the disk and at dmesg.")
-    return error if isinstance(error, DagentdError) else None
 
 
 def _stopped() -> DagentdError:

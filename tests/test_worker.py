@@ -197,7 +197,7 @@ def test_what_the_system_refuses_is_a_failure_and_no_bug(make: Make) -> None:
     worker = make()
     worker.submit("/a", "scan", Failing(OSError(28, "No space left on device", "/a/file")))
     found = failing(worker)
-    assert (found["message"], found["path"]) == ("the system says: No space left on device", "/a/file")
+    assert (found["message"], found["path"]) == ("the disk is full", "/a/file")
     assert found["hint"]
 
 
