@@ -12,7 +12,7 @@ import click
 from dagentd.cli import output
 from dagentd.cli.project import json_option
 from dagentd.doctor.asking import Answer
-from dagentd.doctor.examining import Mended, examine, mend
+from dagentd.doctor.examining import Mended, examine, treat
 from dagentd.doctor.kinds import Level, kind_of
 from dagentd.model.problem import Problem
 
@@ -30,10 +30,7 @@ def doctor(fix: bool, as_json: bool) -> int:
     It works with the daemon and without, and changes nothing unless told to. The exit status is 1 if problems are
     left; notes do not count.
     """
-    answer, found = examine()
-    mended = mend(found) if fix else []
-    if mended:
-        answer, found = examine()
+    answer, found, mended = treat() if fix else (*examine(), [])
     found.sort(key=lambda each: _ORDER.index(kind_of(each.id).level))
     if as_json:
         output.print_json(_raw(answer, found, mended))

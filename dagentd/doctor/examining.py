@@ -38,8 +38,23 @@ def examine() -> tuple[asking.Answer, list[Problem]]:
     return answer, list({(each.id, each.path, each.message): each for each in (*answer.problems, *found)}.values())
 
 
+def treat() -> tuple[asking.Answer, list[Problem], list[Mended]]:
+    """Mend what can be mended safely, and look again: what is still there is not mended, whatever was done."""
+    answer, found = examine()
+    mended = mend(found)
+    if mended:
+        answer, found = examine()
+    left = {(each.id, each.path) for each in found}
+    return answer, found, [_honest(each, (each.problem.id, each.problem.path) in left) for each in mended]
+
+
+def _honest(mended: Mended, still_there: bool) -> Mended:
+    if mended.failed is not None or not still_there:
+        return mended
+    return Mended(mended.problem, failed=DagentdError(f"it is still so: {mended.problem.message}"))
+
+
 def mend(problems: list[Problem]) -> list[Mended]:
-    """What can be mended safely."""
     return [_mended(problem, act) for problem in problems if (act := kind_of(problem.id).mend) is not None]
 
 

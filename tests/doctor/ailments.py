@@ -20,7 +20,7 @@ from dagentd.adapters import lock
 from dagentd.jobs import hooks, service, units
 from dagentd.rpc.client import RpcError
 from tests.conftest import FEATURE, git
-from tests.doctor.patient import HELLO, PM, Maker, Patient, is_root, without
+from tests.doctor.patient import PM, Maker, Patient, is_root, without
 from tests.e2e.daemon import until
 
 MAKERS: dict[str, Maker] = {}
@@ -53,13 +53,6 @@ def newer(patient: Patient) -> Iterator[object]:
 @makes("corrupt-")
 def corrupt(patient: Patient) -> Iterator[object]:
     patient.document("chat").write_text("{")
-    yield patient.document("chat")
-
-
-@makes("refused-")
-def refused(patient: Patient) -> Iterator[object]:
-    patient.document("chat").unlink()
-    os.mkfifo(patient.document("chat"))
     yield patient.document("chat")
 
 
@@ -146,6 +139,15 @@ def second_chat(patient: Patient) -> Iterator[object]:
     patient.serve()
     patient.scanned()
     yield "is a second chat"
+
+
+@makes("refused-")
+def refused(patient: Patient) -> Iterator[object]:
+    patient.serve()
+    patient.document("chat").unlink()
+    os.mkfifo(patient.document("chat"))
+    patient.scanned()
+    yield patient.document("chat")
 
 
 @makes("leftover")
@@ -257,7 +259,7 @@ def not_by_model(patient: Patient) -> Iterator[object]:
     for number in range(60):
         patient.call("session.addMessage", sessionId=PM, role="user", content=f"{number}: {'the sky is blue ' * 12}")
     heard(patient, "compaction")
-    yield "there is no key"
+    yield "anthropic: "
 
 
 @makes("agx")
@@ -301,29 +303,30 @@ def no_cookie(patient: Patient) -> Iterator[object]:
     yield paths.cookie_file()
 
 
-def limited(patient: Patient, setting: str) -> subprocess.Popen[bytes]:
+@contextmanager
+def limited(patient: Patient, setting: str, most: int) -> Iterator[None]:
     """A daemon to which the system gives few of something, in a user namespace of its own."""
-    start = f'echo 3 > /proc/sys/user/{setting} && exec "$@"'
+    start = f'echo {most} > /proc/sys/user/{setting} && exec "$@"'
     line = ["unshare", "-Ur", "sh", "-c", start, "sh", *patient.daemon.line("run")]
-    process = subprocess.Popen(line, cwd="/", stdout=subprocess.DEVNULL)
-    until(lambda: patient.daemon.answers() or process.poll() is not None, "the start")
-    assert process.poll() is None
-    return process
+    with subprocess.Popen(line, cwd="/", stdout=subprocess.DEVNULL) as process:
+        until(lambda: patient.daemon.answers() or process.poll() is not None, "the start")
+        assert process.poll() is None
+        yield
+        process.kill()
 
 
 @makes("watch-limit")
 def few_watches(patient: Patient) -> Iterator[object]:
-    limited(patient, "max_inotify_watches")
-    heard(patient, "watch-limit")
-    yield "no more inotify watches"
+    with limited(patient, "max_inotify_watches", 3):
+        heard(patient, "watch-limit")
+        yield "no more inotify watches"
 
 
 @makes("watch-system")
 def no_instances(patient: Patient) -> Iterator[object]:
-    held = limited(patient, "max_inotify_instances")
-    assert held.poll() is None
-    heard(patient, "watch-system")
-    yield "all folders are polled"
+    with limited(patient, "max_inotify_instances", 0):
+        heard(patient, "watch-system")
+        yield "all folders are polled"
 
 
 @makes("watch-refused")
@@ -421,7 +424,7 @@ def full_spool(patient: Patient) -> Iterator[object]:
     yield patient.project.spool_dir
 
 
-# --- the daemon and the machine ----------------------------------------------------------------------------------------
+# --- the daemon and the machine ------------------------------------------------------------------------------------
 
 
 @makes("daemon")
@@ -564,6 +567,3 @@ def git_fails(patient: Patient) -> Iterator[object]:
     """git does not know the repository, as one of another user."""
     (patient.root / ".git" / "HEAD").write_text("nonsense\n")
     yield "git says"
-
-
-assert HELLO

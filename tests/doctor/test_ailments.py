@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from dagentd.doctor.examining import examine
 from dagentd.doctor.kinds import KINDS, kind_of
 from tests.conftest import SampleProject
 from tests.doctor.ailments import MAKERS
 from tests.doctor.patient import Patient, can_unshare
 from tests.e2e.daemon import Daemon, until
+from tests.imports import modules
 
 # Made in test_machine.py: they need a file system or limits of their own, or are judged from what a machine says.
 ELSEWHERE = {"disk-full", "inotify-limit", "file-system", "watch-mount"}
@@ -54,17 +56,14 @@ def test_every_kind_is_made_somewhere() -> None:
 def test_a_healthy_project_has_nothing(patient: Patient) -> None:
     patient.serve()
     patient.scanned()
-    from dagentd.doctor.examining import examine
-
     assert examine()[1] == []
 
 
-def test_every_id_that_the_code_can_give_is_in_the_table() -> None:
-    """Read off the source: each first argument of what notes a problem."""
-    text = "\n".join(path.read_text() for path in Path("dagentd").rglob("*.py") if path.name != "kinds.py")
-    calls = r'(?:Problem\.of|Problem|\.note|_note|open_to_others)\(\s*f?"([a-z-]+)[{"]|yield "([a-z-]+)", '
-    found = {one or other for one, other in re.findall(calls, text)}
-    found |= set(re.findall(r'_note\(project, "([a-z-]+)"', text)) | {"documents", "context"}
-    assert len(found) > 50, found
-    assert {each for each in found if kind_of(each).cause.startswith("This version")} == set()
-    assert {name for name in KINDS if name not in found} <= {"watch-mount", "not-running"} | found
+def test_every_id_that_the_code_can_give_is_in_the_table_and_no_other() -> None:
+    """Read off the source: each literal that is given to what notes a problem, or yielded by what finds one."""
+    sources = [module.source for module in modules() if module.name != "dagentd.doctor.kinds"]
+    given = r'(?:Problem\.of|Problem|\.note|open_to_others)\(\s*f?"([a-z-]+)[{"]|yield f?"([a-z-]+)[{"]'
+    found = {one or other for text in sources for one, other in re.findall(given, text)}
+    assert len(found) > 40, found
+    assert [each for each in sorted(found) if kind_of(each).id not in KINDS] == []
+    assert [each for each in KINDS if not any(f'"{each}' in text for text in sources)] == []
