@@ -31,6 +31,7 @@ RANKS = {
     "weighing": 7,
     "compacting": 8,
     "projects": 8,
+    "doctor": 8,  # `condition` judges by its table
     "alone": 6,
     "condition": 9,
     "rpc": 6,

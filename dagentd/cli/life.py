@@ -130,8 +130,11 @@ def _print_status(found: dict[str, Any]) -> None:
     columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True), Column("")]
     served = map(_project, found.get("projects", ()))
     output.table(columns, served, empty="No projects: add one with `dagentd init PATH`.")
-    for problem in [*found.get("problems", ()), *queues.get("failing", ())]:
+    problems = [*found.get("problems", ()), *queues.get("failing", ())]
+    for problem in problems:
         output.line(f"! {problem.get('path', '')}: {problem['message']}\n  {problem.get('hint', '')}")
+    if problems:
+        output.line("`dagentd doctor` explains each of them.")
     for each in found.get("watches", {}).get("incidents", ()):
         output.line(f"- {output.ago(each['at'])}: {each['message']}")
 
