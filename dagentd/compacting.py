@@ -94,7 +94,7 @@ class Compacting:
 
     def _by_itself(self, store: Store, session: Session, how: How) -> None:
         """If it is due. What fails is tried again when enough has been added, or the checkpoint is another one."""
-        if self._gave_up(session) or not self._weighing.fullness(store, session).due:
+        if store.pauses.on(session.id) or self._gave_up(session) or not self._weighing.fullness(store, session).due:
             return
         try:
             if not self._done(store, session, how)["messagesCompacted"]:

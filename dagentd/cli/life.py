@@ -13,6 +13,7 @@ import click
 from dagentd import paths
 from dagentd.cli import output
 from dagentd.cli.output import Column
+from dagentd.cli.paused import in_brief
 from dagentd.errors import Conflict, NotRunning, Unreachable
 from dagentd.rpc.client import Client
 
@@ -101,6 +102,9 @@ def _pid() -> int | None:
 def status(as_json: bool) -> int:
     """Show what the daemon does and what is wrong.
 
+    Of each project it says what dagentd takes on the disk: journals, journals kept of sessions whose worktree is gone,
+    and backups, with what was set aside because it could not be used.
+
     The exit status is 1 if it is degraded, 3 if it does not run.
     """
     with Client() as daemon:
@@ -116,7 +120,7 @@ def _print_status(found: dict[str, Any]) -> None:
     """The daemon may be of another version: what it does not say is left out."""
     memory, queues = found.get("memory"), found.get("queues", {})
     queued = sum(len(each["waiting"]) for each in queues.get("waiting", ())) + len(queues.get("running", ()))
-    up, version = _duration(found.get("uptime", 0)), found.get("version", "unknown")
+    up, version = output.duration(found.get("uptime", 0)), found.get("version", "unknown")
     output.fields([
         ("health", found["health"]),
         ("process", f"{found['pid']}, up {up}, version {version}"),
@@ -127,7 +131,9 @@ def _print_status(found: dict[str, Any]) -> None:
         ("spend", _spend(found.get("spend", {}))),
     ])
     output.line()
-    columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True), Column("")]
+    columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True),
+               Column("journals", right=True), Column("kept", right=True), Column("backups", right=True),
+               Column("")]  # fmt: skip
     served = map(_project, found.get("projects", ()))
     output.table(columns, served, empty="No projects: add one with `dagentd init PATH`.")
     problems = [*found.get("problems", ()), *queues.get("failing", ())]
@@ -152,15 +158,23 @@ def _watches(found: dict[str, Any]) -> str:
     return f"{found.get('count', '?')} folders{polled}; all is looked at every {found.get('everySeconds', '?')} s"
 
 
+def _state(each: dict[str, Any]) -> str:
+    alone = len(each.get("pausedSessions", ()))
+    sessions = f"{alone} session{'' if alone == 1 else 's'} paused" if alone else ""
+    read_only = "read-only" if each.get("readOnly") else ""
+    return "; ".join(filter(None, (read_only, in_brief(each.get("paused")), sessions)))
+
+
 def _project(each: dict[str, Any]) -> tuple[object, ...]:
-    return each["root"], len(each.get("worktrees", ())), "read-only" if each.get("readOnly") else ""
+    return each["root"], len(each.get("worktrees", ())), *_disk(each.get("disk")), _state(each)
 
 
-def _duration(seconds: float) -> str:
-    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return f"{int(seconds)} s"
+def _disk(use: dict[str, int] | None) -> tuple[str, str, str]:
+    """What was set aside because it could not be used is beside the backups: both are copies."""
+    if use is None:
+        return "", "", ""
+    copies = use["backups"] + use["setAside"]
+    return output.size(use["journals"]), output.size(use["kept"]), output.size(copies)
 
 
 @click.command()

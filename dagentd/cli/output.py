@@ -76,6 +76,11 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def can_ask() -> bool:
+    """Somebody sits there who could answer."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def flush() -> None:
     _put("")
 
@@ -99,6 +104,12 @@ def ago(moment: datetime | str | None, now: datetime | None = None) -> str:
         return then.date().isoformat()
     length, unit = next((n, u) for n, u in ((86400, "d"), (3600, "h"), (60, "min")) if seconds >= n)
     return f"{int(seconds // length)} {unit} ago"
+
+
+def duration(seconds: float) -> str:
+    """`42 min`: whole units of the largest that fits."""
+    length, unit = next((n, u) for n, u in ((86400, "d"), (3600, "h"), (60, "min"), (0, "s")) if seconds >= n or not n)
+    return f"{max(0, int(seconds // (length or 1)))} {unit}"
 
 
 def size(count: int) -> str:

@@ -9,8 +9,10 @@ import click
 
 from dagentd.cli import output
 from dagentd.cli.gone import tell_gone
+from dagentd.cli.paused import in_full
 from dagentd.cli.project import json_option, project_option, reading, worktree_option
 from dagentd.cli.serving import tell_problems
+from dagentd.jobs import pausing, summary
 from dagentd.model.compaction.items import items_of
 from dagentd.model.rendering import line
 from dagentd.store.session import Session
@@ -31,17 +33,20 @@ def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None
     with reading(where) as store:
         found = store.session(session, worktree)
         if as_json:
-            output.print_json({"session": found.document(), "checkpoint": found.checkpoint()})
+            document = {**found.document(), **summary.paused(store, found.id)}
+            output.print_json({"session": document, "checkpoint": found.checkpoint()})
         else:
-            _print(found)
+            _print(found, pausing.of_session(store, found.id))
 
 
-def _print(session: Session) -> None:
+def _print(session: Session, paused: dict[str, Any] | None) -> None:
     tell_gone(session)
     document = session.document()
     messages, total = session.messages(3)
     shown = ("id", "status", "agentType", "featureId", "taskId", "taskState", "worktree", "createdAt")
     pairs = [(key, document[key]) for key in shown if document.get(key)]
+    if paused is not None:
+        pairs.append(("paused", in_full(paused, session.id)))
     output.fields([*pairs, ("updated", output.ago(document.get("updatedAt"))), ("in chat", f"{total} messages")])
     _print_checkpoint(session.checkpoint() or {})
     if messages:
