@@ -24,7 +24,7 @@ COMMANDS = {
     "status": ("dagentd.cli.life:status", "Show what the daemon does and what is wrong."),
     "logs": ("dagentd.cli.life:logs", "Print the end of the daemon's log."),
     "init": ("dagentd.cli.registering:init", "Have the daemon serve a repository from now on."),
-    "remove": ("dagentd.cli.registering:remove", "Stop serving a repository, and undo what `init` did."),
+    "remove": ("dagentd.cli.removing:remove", "Stop serving a repository, and undo what `init` did."),
     "projects": ("dagentd.cli.registering:projects", "List the registered repositories."),
     "sessions": ("dagentd.cli.sessions:sessions", "List the sessions of a repository."),
     "show": ("dagentd.cli.show:show", "Show a session: its state, its checkpoint, its last messages."),
