@@ -5,13 +5,20 @@ from __future__ import annotations
 import pytest
 
 from dagentd import cli
+from dagentd.adapters.git.hooks import are_configurable
 from tests.e2e.transcript import FOLDER, parsed, played
 
 TRANSCRIPTS = sorted(FOLDER.glob("*.md"))
 
 
+# From git 2.54 on, hooks are in its configuration, and these say so.
+ABOUT_HOOKS = {"init", "remove", "hooks"}
+
+
 @pytest.mark.parametrize("name", [path.stem for path in TRANSCRIPTS])
 def test_transcript(name: str) -> None:
+    if name in ABOUT_HOOKS and are_configurable():
+        pytest.skip("this git keeps hooks in its configuration; the transcripts are of one that keeps files")
     written = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
     assert played(written) == written, f"run `python -m tests.e2e.transcript {name}` and look at the difference"
 

@@ -35,7 +35,7 @@ _VARYING = [
     (r"\bup \d+ s\b", "up UPTIME"),
     (r"\b[\d.]+ MB, \d+ threads", "SIZE, NUMBER threads"),
     (r"\b[0-9a-f]{32}\b", "ID"),
-    (r"answers \(.+?\)", "answers (WHY)"),
+    (r"answers\s+\([^)]+\)\.\s+When\s+one\s+does,\s+run:", "answers (WHY). When one does, run:"),
     (r"(\"(?:seq|from|to|uptime)\": ?)[\d.]+", r"\1NUMBER"),
     (r"/tmp/dagentd-demo-\w+", "/tmp/dagentd-demo-NAME"),
     (rf"\b{re.escape(__version__)}\b", "VERSION"),
