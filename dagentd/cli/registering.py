@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +34,21 @@ def init(where: Path) -> int:
     """Have the daemon serve a repository from now on."""
     project = git.project_at(where)
     with disk.explained(exclude.file_of(project)):
-        added = exclude.add(project)
+        exclude.add(project)
     Registry(paths.registry_file()).add(project)
-    output.line(f"{project.root} is registered; `dagentd remove` undoes all of this.")
-    if added:
-        output.line(f"- git leaves {', '.join(added)} out ({exclude.file_of(project)}).")
+    output.line(f"{project.root} is registered, in {paths.registry_file()}.")
+    output.line(f"- git leaves {_listed(exclude.PATTERNS)} out of commits: lines in {exclude.file_of(project)}.")
     _install_hooks(project)
-    output.line(f"- {ensure_running()}")
+    output.line(f"- {ensure_running()} `dagentd stop` stops it.")
     if str(project.root) not in follow(lambda known: str(project.root) in known):
         output.line("- It does not serve it yet: it was started for other projects. `dagentd restart` changes that.")
+    output.line("`dagentd remove` undoes all of this; session files stay where they are.")
+    output.line("Next: `dagentd sessions` lists the sessions here, `dagentd status` says how dagentd is.")
     return 0
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _install_hooks(project: Project) -> None:
@@ -80,9 +85,9 @@ def projects(as_json: bool) -> None:
         output.print_json({"projects": [each.raw() for each in found]})
         return
     rows = [(each.project.root, output.ago(each.added_at), _state(each.project.root)) for each in found]
-    columns = [Column("project", style="cyan", wrap=True), Column("registered"), Column("")]
+    columns = [Column("project", style="cyan", wrap=True), Column("registered"), Column("is")]
     output.table(columns, rows, empty="No projects: add one with `dagentd init PATH`.")
 
 
 def _state(root: Path) -> str:
-    return "" if root.is_dir() else "not there; if it was moved, run `dagentd init` in its new place"
+    return "there" if root.is_dir() else "not there; if it was moved, run `dagentd init` where it is now"

@@ -47,7 +47,9 @@ def remove(where: Path, purge: bool) -> int:
         done = _clear_away(project, purge, str(project.root) in served)
     if not registry.projects() and not served:
         _end(purge)
-    if not done:
+    if done:
+        output.line("`dagentd init` takes it up again.")
+    else:
         output.line("Something of dagentd is left there, as said above: `dagentd remove` can be run again.")
     return 0 if done else 1
 
@@ -55,7 +57,7 @@ def remove(where: Path, purge: bool) -> int:
 def _end(purge: bool) -> None:
     """After the last project."""
     if stop_daemon():
-        output.line("It was the last project: dagentd stopped.")
+        output.line("- It was the last project: dagentd stopped.")
     if purge:
         report, gone = leaving.leave()
         tell_service(report)

@@ -85,8 +85,7 @@ class Daemon:
             command.communicate()
 
     def processes(self) -> list[int]:
-        mark = f"DAGENTD_SOCKET={self.socket}".encode()
-        return [pid for pid in _processes() if pid != os.getpid() and lives(pid) and mark in _environment(pid)]
+        return processes_with(f"DAGENTD_SOCKET={self.socket}")
 
     # --- asking -------------------------------------------------------------------------------------------
 
@@ -193,8 +192,10 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _processes() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+def processes_with(variable: str) -> list[int]:
+    """Those other than this one that have it in their environment."""
+    others = [int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid()]
+    return [pid for pid in others if lives(pid) and variable.encode() in _environment(pid)]
 
 
 def _environment(pid: int) -> list[bytes]:
