@@ -44,7 +44,7 @@ class Compacting:
     ) -> None:  # fmt: skip
         self._weighing, self._settings_of, self.ledger = weighing, settings_of, ledger
         weighing.due = self._submit
-        self._calls = Worker(_AT_ONCE, clock.stamp, on_bug)
+        self._calls = Worker(_AT_ONCE, clock.stamp, on_bug, for_askers=1)
         self._lock = threading.Lock()
         self._failed: dict[Path, tuple[int, int]] = {}  # until so many bytes in chat, or another checkpoint
         self._problems: dict[Path, Problem] = {}

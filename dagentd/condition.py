@@ -7,6 +7,7 @@ from typing import Any
 from dagentd.adapters.process import usage
 from dagentd.agx import AgxUpkeep
 from dagentd.compacting import Compacting
+from dagentd.doctor.kinds import is_grave
 from dagentd.jobs.disk_use import DiskUse
 from dagentd.jobs.summary import project as project_summary
 from dagentd.model.problem import Problem
@@ -16,9 +17,6 @@ from dagentd.upkeep import Upkeep
 from dagentd.watching import Watching
 from dagentd.weighing import Weighing
 from dagentd.worker import Worker
-
-# What the user must do something about; the other problems are notes.
-_GRAVE = ("journal", "documents", "project", "read-only", "daemon", "watch-cookie")
 
 
 class Condition:
@@ -39,7 +37,7 @@ class Condition:
     def trouble(self) -> list[str]:
         """What the user must do something about, in words."""
         failing = [str(each["message"]) for each in self._jobs()["failing"]]
-        return failing + [problem.message for problem in self.problems() if problem.id in _GRAVE]
+        return failing + [problem.message for problem in self.problems() if is_grave(problem.id)]
 
     def told(self, settings: Settings) -> dict[str, Any]:
         """For `daemon.status`."""

@@ -109,7 +109,7 @@ class Daemon:
             self._supervisor.ready()
             ready()
             self._watching.start(self._watch())
-            _log.info("dagentd %s serves %d projects", __version__, len(self.projects.stores()))
+            _log.info("dagentd %s is ready, projects served: %d", __version__, len(self.projects.stores()))
             self._wait()
             self._supervisor.stopping()
         return self._exit

@@ -40,6 +40,8 @@ from dagentd.upkeep import Upkeep
 
 _REBASE_PAUSE = 1.0  # seconds without a commit after which a rebase has stopped, for a conflict or a long command
 
+_AFTER_BUG = 1.0  # seconds: one that comes again and again must not fill the log
+
 _log = logging.getLogger(__name__)
 
 
@@ -149,12 +151,13 @@ class Watching:
 
     def _run(self, watch: Watch) -> None:
         while not self._closing.is_set():
-            batch = watch.batch(self._pause())
             try:
+                batch = watch.batch(self._pause())
                 with self._lock:
                     self._handle(batch)
             except Exception as bug:  # a thread that ended would hear nothing more
                 self._on_bug(bug)
+                self._closing.wait(_AFTER_BUG)
 
     def _pause(self) -> float | None:
         """How long to listen: until a rebase may have stopped."""

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 FEATURE = "feat-login"
-_FOREIGN = ("GIT_", "XDG_", "DAGENTD_", "ANTHROPIC_", "CLAUDE_", "TMUX")
-_GITCONFIG = """\
+FOREIGN = ("GIT_", "XDG_", "DAGENTD_", "ANTHROPIC_", "CLAUDE_", "TMUX")
+GITCONFIG = """\
 [user]
 	name = Test
 	email = test@example.org
@@ -42,14 +42,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     places = {"HOME": ".", "XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": "state", "XDG_DATA_HOME": "data"}
     places |= {"XDG_CACHE_HOME": "cache", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp", "TMUX_TMPDIR": "tmux"}
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
+        for name in [name for name in os.environ if name.startswith(FOREIGN)]:
             patch.delenv(name)
         for name, below in places.items():
             place = folder / below
             place.mkdir(mode=0o700, exist_ok=True)
             patch.setenv(name, str(place))
         patch.setattr(tempfile, "tempdir", None)  # it remembers the TMPDIR of its first use
-        (folder / ".gitconfig").write_text(_GITCONFIG)
+        (folder / ".gitconfig").write_text(GITCONFIG)
         yield folder
 
 

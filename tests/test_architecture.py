@@ -32,6 +32,7 @@ RANKS = {
     "compacting": 8,
     "pausing": 8,
     "projects": 8,
+    "doctor": 8,  # `condition` judges by its table
     "alone": 6,
     "condition": 9,
     "rpc": 6,

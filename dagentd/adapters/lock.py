@@ -22,9 +22,8 @@ class AlreadyRunning(Conflict):
     """Another daemon of this user holds the lock; `pid` is None where it could not write its number down."""
 
     def __init__(self, path: Path) -> None:
-        found = _content(path)
-        self.pid = pid if isinstance(pid := found.get("pid"), int) else None
-        super().__init__(f"{_described(found)} is running already", path=path, hint="dagentd status")
+        self.pid = pid(path)
+        super().__init__(f"{holder(path)} is running already", path=path, hint="dagentd status")
 
 
 @dataclass
@@ -89,6 +88,12 @@ def is_held(path: Path) -> bool:
 def holder(path: Path) -> str:
     """Who wrote itself into the lock file, in words."""
     return _described(_content(path))
+
+
+def pid(path: Path) -> int | None:
+    """The process that wrote itself into the lock file."""
+    found = _content(path).get("pid")
+    return found if isinstance(found, int) else None
 
 
 def _locked(fd: int, path: Path) -> bool:

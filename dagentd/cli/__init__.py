@@ -12,7 +12,7 @@ import click
 
 from dagentd import __version__
 from dagentd.cli import output
-from dagentd.errors import DagentdError, Unreachable
+from dagentd.errors import Unreachable, expected
 
 # Name: where the command is, and its line in `dagentd --help`. The line is here because importing all
 # commands to print it would cost more than everything else that --help does.
@@ -22,9 +22,10 @@ COMMANDS = {
     "stop": ("dagentd.cli.life:stop", "Stop the daemon; it stays stopped until it is started."),
     "restart": ("dagentd.cli.life:restart", "Stop the daemon and start it again."),
     "status": ("dagentd.cli.life:status", "Show what the daemon does and what is wrong."),
+    "doctor": ("dagentd.cli.doctor:doctor", "Say what is wrong, why, and what to do; --fix mends what is safe."),
     "logs": ("dagentd.cli.life:logs", "Print the end of the daemon's log."),
     "init": ("dagentd.cli.registering:init", "Have the daemon serve a repository from now on."),
-    "remove": ("dagentd.cli.registering:remove", "Stop serving a repository, and undo what `init` did."),
+    "remove": ("dagentd.cli.removing:remove", "Stop serving a repository, and undo what `init` did."),
     "projects": ("dagentd.cli.registering:projects", "List the registered repositories."),
     "sessions": ("dagentd.cli.sessions:sessions", "List the sessions of a repository."),
     "show": ("dagentd.cli.show:show", "Show a session: its state, its checkpoint, its last messages."),
@@ -105,16 +106,13 @@ def run(args: Sequence[str]) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except DagentdError as error:
-        output.error(str(error), error.hint)
-        return _UNREACHABLE if isinstance(error, Unreachable) else 1
     except (KeyboardInterrupt, click.Abort):
         return 130
     except BrokenPipeError:
         output.abandon()
         return 141
     except Exception as error:
-        return _bug(error)
+        return _failed(error)
     return status
 
 
@@ -130,6 +128,14 @@ def _invoke(args: list[str]) -> int:
             return int(root.invoke(ctx) or 0)
     except click.exceptions.Exit as done:
         return done.exit_code
+
+
+def _failed(error: Exception) -> int:
+    known = expected(error)
+    if known is None:
+        return _bug(error)
+    output.error(str(known), known.hint)
+    return _UNREACHABLE if isinstance(known, Unreachable) else 1
 
 
 def _bug(error: Exception) -> int:

@@ -51,7 +51,7 @@ def _ask(found: list[Path], root: Path) -> None:
         raise InvalidInput("this removes a session for good, and nobody can be asked", hint="Add --yes.")
     for path in found:
         output.line(str(path).removeprefix(f"{root}/"))
-    click.confirm("Remove all of these for good?", abort=True)
+    output.make_sure("Remove all of these for good?")
 
 
 def _have_daemon_look() -> None:

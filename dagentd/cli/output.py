@@ -7,7 +7,9 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TextIO
+
+import click
 
 from dagentd.cli import tables
 from dagentd.cli.tables import Column as Column
@@ -32,18 +34,49 @@ def clean(text: str) -> str:
     return _UNSAFE.sub(lambda match: match[0].encode("unicode-escape").decode(), text.replace("\r\n", "\n"))
 
 
-def line(text: str = "") -> None:
+def text(text: str) -> None:
+    """What somebody else wrote, line for line."""
     _put(clean(text) + "\n")
+
+
+def line(text: str = "") -> None:
+    """A sentence of ours: a terminal breaks it between words."""
+    _put(_wrapped(clean(text) + "\n", sys.stdout))
+
+
+def heading(text: str) -> None:
+    """A line over what belongs to it."""
+    styled = on_terminal() and os.environ.get("TERM", "dumb") != "dumb"
+    _put(f"\x1b[1m{clean(text)}\x1b[0m\n" if styled else f"{clean(text)}\n")
 
 
 def error(message: str, hint: str = "") -> None:
     """A sentence and what to do next, on stderr; it must not fail itself."""
     try:
         if sys.stderr is not None:
-            sys.stderr.write(f"dagentd: {clean(message)}\n" + (f"{clean(hint)}\n" if hint else ""))
+            told = f"dagentd: {clean(message)}\n" + (f"{clean(step(hint))}\n" if hint else "")
+            sys.stderr.write(_wrapped(told, sys.stderr))
             sys.stderr.flush()
     except OSError:
         return
+
+
+def step(hint: str) -> str:
+    """What to do next, in words; most hints are the command to type."""
+    return f"Try: {hint}" if hint.startswith("dagentd ") else hint
+
+
+def problem(message: str, hint: str = "", path: str = "") -> None:
+    """Something that is wrong, among other things that are told."""
+    line(f"! {path}: {message}" if path else f"! {message}")
+    if hint:
+        line(f"  {step(hint)}")
+
+
+def make_sure(question: str) -> None:
+    """Go on only if the user says yes."""
+    if not click.confirm(clean(question)):
+        raise NotAllowed("nothing was done")
 
 
 def print_json(value: Any) -> None:
@@ -112,8 +145,18 @@ def duration(seconds: float) -> str:
     return f"{max(0, int(seconds // (length or 1)))} {unit}"
 
 
+def counted(count: int, thing: str) -> str:
+    """`1 message`, `3 messages`."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def share(part: float) -> str:
+    """`42 %`; what is there is never nothing."""
+    return "<1 %" if 0 < part < 0.01 else f"{part * 100:.0f} %"
+
+
 def size(count: int) -> str:
-    """`4.1 kB`: powers of 1000, as the settings count them."""
+    """`4.1 kB`, `5 MB`: powers of 1000, as the settings count them."""
     return _scaled(count, (" B", " kB", " MB", " GB", " TB"))
 
 
@@ -126,7 +169,11 @@ def _scaled(count: int, units: Sequence[str]) -> str:
     value, unit = float(count), 0
     while value >= 999.95 and unit < len(units) - 1:
         value, unit = value / 1000, unit + 1
-    return f"{count}{units[0]}" if unit == 0 else f"{value:.1f}{units[unit]}"
+    return f"{count}{units[0]}" if unit == 0 else f"{value:.1f}".removesuffix(".0") + units[unit]
+
+
+def _wrapped(text: str, stream: TextIO | None) -> str:
+    return tables.wrapped(text) if stream is not None and stream.isatty() else text
 
 
 def _put(text: str) -> None:

@@ -93,7 +93,4 @@ def _state(line: Line) -> str:
 def tell_problems(problems: list[Problem], project: Project) -> None:
     """Each in one sentence with its file, named from the root of the project, and what to do."""
     for problem in problems:
-        path = problem.path.removeprefix(f"{project.root}/")
-        output.line(f"! {path}: {problem.message}" if path else f"! {problem.message}")
-        if problem.hint:
-            output.line(f"  {problem.hint}")
+        output.problem(problem.message, problem.hint, problem.path.removeprefix(f"{project.root}/"))

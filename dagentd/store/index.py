@@ -205,6 +205,19 @@ def connect(path: Path | None, schema: str, version: int) -> sqlite3.Connection:
         return _opened(":memory:", schema, version)
 
 
+def damage(path: Path) -> str | None:
+    """What is wrong with a database that nobody uses, in words, if it is there. `immutable` has SQLite make no files
+    beside it."""
+    if not path.exists():
+        return None
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as db:
+            found = db.execute("pragma quick_check(1)").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return None if found == "ok" else str(found)
+
+
 def discard(path: Path) -> None:
     """It is a cache."""
     for suffix in ("", "-wal", "-shm"):

@@ -50,6 +50,10 @@ class Spool:
         except OSError:
             return
 
+    def count(self) -> int:
+        """How many files are there, up to a limit."""
+        return len(self._names())
+
     def take(self) -> list[Note]:
         """All there is, each emptied before it is returned. Nothing is lost by that: a hook runs after the change it
         tells of, so whoever looks at the worktree after this sees the change of a hook that was just writing.

@@ -36,6 +36,7 @@ def test_of_two_starts_at_once_one_wins_and_the_others_say_why(daemon: Daemon) -
     pid = daemon.pid
     assert [line for line in said if line.startswith("dagentd started")] == [
         f"dagentd started (process {pid}); it listens at {daemon.socket}.\n"
+        "It serves no project yet: add one with `dagentd init PATH`.\n"
     ]
     for start, line in zip(starts, said, strict=True):
         assert start.returncode == (0 if "started" in line or line.startswith("dagentd is running") else 1)
@@ -58,7 +59,7 @@ def test_start_returns_and_holds_nothing_of_the_caller(daemon: Daemon, tmp_path:
     shell = f"said=$({sys.executable} -m dagentd start); echo \"[$said]\""
     done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=30, close_fds=False, check=True)
     os.close(writer)
-    assert re.fullmatch(r"\[dagentd started \(process \d+\).*\]\n", done.stdout)
+    assert re.fullmatch(r"\[dagentd started \(process \d+\).*\]\n", done.stdout, re.DOTALL)
     assert os.read(reader, 1) == b"", "nobody writes to the pipe any more"
     os.close(reader)
     mine.close()
