@@ -34,6 +34,10 @@ COMMANDS = {
     "archive": ("dagentd.cli.changing:archive", "Give a session the status `archived`; it can still be read."),
     "messages": ("dagentd.cli.messages:messages", "Print the last messages in a session's chat."),
     "history": ("dagentd.cli.messages:history", "Print every message a session ever had, also those that left chat."),
+    "export": (
+        "dagentd.cli.exporting:export",
+        "Print a whole session as Markdown: its state, its checkpoint, and all that was ever said.",
+    ),
     "search": ("dagentd.cli.search:search", "Find messages by what they say, also those that left chat."),
     "request": ("dagentd.cli.request:request", "Print the request an agent would be sent, with MESSAGE as the user's."),
     "compact": ("dagentd.cli.compacting:compact", "Let a session's messages become items of its checkpoint."),
