@@ -95,7 +95,7 @@ def opened(path: Path) -> BinaryIO:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise disk.told(error, path) from error
+        raise told(error, path) from error
     try:
         _regular(fd, path)
     except BaseException:
