@@ -90,7 +90,10 @@ def told(error: OSError, path: str | os.PathLike[str] | None = None) -> DagentdE
 
 def expected(error: BaseException | None) -> DagentdError | None:
     """What is told to the user as it is. A full disk or a file that may not be read is no bug, wherever we meet it. A
-    descriptor that we closed ourselves is one, and so is what no call of the system said, as a wait that took long."""
+    descriptor that we closed ourselves is one, and so is what no call of the system said, as a wait that took long.
+    Libraries load with their first use; that there was no descriptor for one is said in words alone."""
+    if isinstance(error, ImportError) and os.strerror(errno.EMFILE) in str(error):
+        return told(OSError(errno.EMFILE, os.strerror(errno.EMFILE), error.path))
     if isinstance(error, OSError) and error.errno not in (None, errno.EBADF):
         return told(error)
     return error if isinstance(error, DagentdError) else None

@@ -95,7 +95,14 @@ class Upkeep:
 
     def reconcile(self, store: Store, feature: FeatureFolder) -> None:
         """Look at every session of it that is not as we left it, and renew the contexts."""
-        self.submit(store, feature, "reconcile", partial(self._all, store, feature, everything=False))
+
+        def insist() -> None:
+            """Where there was no room for some of it, it fails and is done again: nobody tells us when there is."""
+            self._all(store, feature, everything=False)
+            if (shortage := store.shortage(feature)) is not None:
+                raise shortage
+
+        self._worker.submit(self._key(store, feature), "reconcile", insist)
 
     def migrate(self, store: Store, feature: FeatureFolder) -> None:
         """Make sessions of files of older formats that are new or have changed."""
@@ -186,7 +193,13 @@ class Upkeep:
 
     def submit(self, store: Store, feature: FeatureFolder, name: str, job: Callable[[], object]) -> None:
         """In the turn of the feature."""
-        self._worker.submit(self._key(store, feature), name, job)
+
+        def insist() -> None:
+            job()
+            if store.shortage(feature) is not None:
+                self.reconcile(store, feature)
+
+        self._worker.submit(self._key(store, feature), name, insist)
 
     def _key(self, store: Store, feature: FeatureFolder) -> str:
         with self._lock:

@@ -23,7 +23,7 @@ COMMANDS = {
     "stop": ("dagentd.cli.life:stop", "Stop the daemon; it stays stopped until it is started."),
     "restart": ("dagentd.cli.life:restart", "Stop the daemon and start it again."),
     "status": ("dagentd.cli.life:status", "Show what the daemon does and what is wrong."),
-    "doctor": ("dagentd.cli.doctor:doctor", "Say what is wrong, why, and what to do; --fix mends what is safe."),
+    "doctor": ("dagentd.cli.doctor:doctor", "Say what is wrong, why, and what to do about it."),
     "logs": ("dagentd.cli.life:logs", "Print the end of the daemon's log."),
     "init": ("dagentd.cli.registering:init", "Have the daemon serve a repository from now on."),
     "remove": ("dagentd.cli.removing:remove", "Stop serving a repository, and undo what `init` did."),

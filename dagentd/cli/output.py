@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from shutil import get_terminal_size
 from typing import Any, TextIO
 
 import click
@@ -19,6 +20,7 @@ from dagentd.model import jsontext, times
 # C0 but tab and newline, DEL, C1, the marks and overrides that turn the direction of text, and surrogates,
 # which no encoding can write.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
 
 
@@ -44,10 +46,28 @@ def line(text: str = "") -> None:
     _put(_wrapped(clean(text) + "\n", sys.stdout))
 
 
+def cut(text: str, margin: int = 0) -> str:
+    """As much of a line as a terminal shows beside a margin; a pipe gets all of it."""
+    shown = clean(text)
+    width = get_terminal_size().columns - margin
+    return shown if not on_terminal() or len(shown) <= width else f"{shown[: width - 1]}…"
+
+
 def heading(text: str) -> None:
     """A line over what belongs to it."""
-    styled = on_terminal() and os.environ.get("TERM", "dumb") != "dumb"
-    _put(f"\x1b[1m{clean(text)}\x1b[0m\n" if styled else f"{clean(text)}\n")
+    _put(styled(text, "bold") + "\n")
+
+
+def styled(text: str, style: str) -> str:
+    """For `raw`: the text made safe, and where the terminal can, in bold or in a colour."""
+    able = on_terminal() and os.environ.get("TERM", "dumb") != "dumb"
+    colourless = bool(os.environ.get("NO_COLOR")) and style not in ("bold", "dim")
+    return clean(text) if colourless or not able else f"\x1b[{_STYLES[style]}m{clean(text)}\x1b[0m"
+
+
+def raw(text: str) -> None:
+    """Parts that `styled` made."""
+    _put(text + "\n")
 
 
 def error(message: str, hint: str = "") -> None:
@@ -82,13 +102,13 @@ def make_sure(question: str) -> None:
 def print_json(value: Any) -> None:
     """Exact JSON, yet safe on a terminal, and pure ASCII where the terminal is."""
     text = _UNSAFE.sub(_json_escape, jsontext.pretty(value).decode())
-    _put(text if _is_utf8() else _NOT_ASCII.sub(_json_escape, text))
+    _put(text if is_utf8() else _NOT_ASCII.sub(_json_escape, text))
 
 
 def json_line(value: Any) -> None:
     """JSON on one line, for a stream of objects."""
     text = _UNSAFE.sub(_json_escape, jsontext.encode(value).decode())
-    _put((text if _is_utf8() else _NOT_ASCII.sub(_json_escape, text)) + "\n")
+    _put((text if is_utf8() else _NOT_ASCII.sub(_json_escape, text)) + "\n")
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, empty: str = "") -> None:
@@ -194,7 +214,7 @@ def _one_line(cell: object) -> str:
     return " ".join(clean("" if cell is None else str(cell)).split())
 
 
-def _is_utf8() -> bool:
+def is_utf8() -> bool:
     return sys.stdout is not None and sys.stdout.encoding.lower().replace("-", "") == "utf8"
 
 

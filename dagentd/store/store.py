@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters.temps import Temps
+from dagentd.errors import DagentdError
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder, GoneFolder, Project, SessionFolder
 from dagentd.store import lock
@@ -161,10 +162,23 @@ class Store:
         older version must not undo what a newer one does."""
         if self.read_only or self._sessions.ended or self._problems.is_newer(folder):
             return False
-        if not renew_context(folder, renew, self._resources.settle, self._resources.temps):
-            return False
+        path, failed = folder.document("context"), None
+        try:
+            if not renew_context(folder, renew, self._resources.settle, self._resources.temps):
+                return False
+        except DagentdError as error:
+            failed = error
+            raise
+        finally:
+            self.came_of(path, failed)
         self._resources.announce_update(folder, task, action="context")
         return True
+
+    def came_of(self, path: Path, error: DagentdError | None) -> None:
+        self._problems.came_of(path, error)
+
+    def shortage(self, feature: FeatureFolder) -> DagentdError | None:
+        return self._problems.shortage(feature.path)
 
     @property
     def problems(self) -> list[Problem]:

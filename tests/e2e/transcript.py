@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +27,15 @@ _BEFORE = re.compile(r"^Before: (.+)\.$", re.MULTILINE)
 _TYPING = re.compile(r'# when it says "([^"]+)", type (\S+)')
 _KEYS = {"Ctrl-C": "\x03"}
 
-_VARYING = [
+
+
+def _roughly(name: str, bar: str) -> str:
+    """How full it is depends on the path of the folder, by a token or two."""
+    full = len(bar.strip()) // 8 * 8
+    return f"{name:<6} {'█' * full}{'·' * (40 - full)}  NN %"
+
+
+_VARYING: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
     (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "ID"),
     (r"\b(?!2025)20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)", "TIME"),
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d+Z", "TIME"),
@@ -38,6 +46,9 @@ _VARYING = [
     (r"answers\s+\([^)]+\)\.\s+When\s+one\s+does,\s+run:", "answers (WHY). When one does, run:"),
     (r"(\"(?:seq|from|to|uptime)\": ?)[\d.]+", r"\1NUMBER"),
     (r"/tmp/dagentd-demo-\w+", "/tmp/dagentd-demo-NAME"),
+    (r"\b[0-9a-f]{7} - ", "COMMIT - "),
+    (r"was [0-9a-f]{7}; known after \d+ ms", "was COMMIT; known after NUMBER ms"),
+    (r"\b(before|after|again) ( *█+)[^ █]* +\d+ %", lambda found: _roughly(found[1], found[2])),
     (rf"\b{re.escape(__version__)}\b", "VERSION"),
 ]
 

@@ -260,7 +260,9 @@ def test_what_the_system_refuses_is_no_bug(caplog: pytest.LogCaptureFixture) -> 
     error = told(OSError(errno.EMFILE, "Too many open files", "/p/nodes"))
     assert (error["code"], error["message"], error["data"]["path"]) == (-32004, "too many files are open", "/p/nodes")
     assert "ulimit" in error["data"]["hint"] and caplog.text == ""
-    for bug in (OSError(errno.EBADF, "Bad file descriptor"), TimeoutError()):
+    library = ImportError("libgit2.so: cannot open shared object file: Too many open files", path="/lib/libgit2.so")
+    assert told(library)["data"]["path"] == "/lib/libgit2.so"
+    for bug in (ImportError("no module"), OSError(errno.EBADF, "Bad file descriptor"), TimeoutError()):
         assert told(bug)["message"] == "Internal error"
 
 

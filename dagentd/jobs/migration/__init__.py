@@ -126,6 +126,7 @@ class _Run:
         known = self._knowledge()
         for _ in range(_TRIES):
             try:
+                self._store.came_of(unit[0].path, None)
                 if reading.is_done(unit, known):
                     return planning.done(unit, known), True
                 with uncollected():
@@ -133,6 +134,7 @@ class _Run:
             except files.Changed:
                 continue
             except DagentdError as error:
+                self._store.came_of(unit[0].path, error)
                 about_content = isinstance(error, CorruptFile) and error.path in {str(file.path) for file in unit}
                 return planning.failures(unit, error), about_content
         hint = "Try again when it has ended."
