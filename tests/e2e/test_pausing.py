@@ -166,14 +166,14 @@ def test_it_outlives_the_daemon_and_ends_by_itself(work: Work) -> None:
 def test_it_shows(work: Work) -> None:
     root = work.project.root
     dagentd("pause", QA, "--for", "1h30m", cwd=root)
-    assert "  1 session paused\n" in dagentd("status", cwd=root)
+    assert "  serves it; 1 session paused\n" in dagentd("status", cwd=root)
     listed = {line.split()[0]: line for line in dagentd("sessions", cwd=root).splitlines()}
-    assert "active, paused, 1 h left" in listed[QA] and "paused" not in listed[PM]
-    assert f"paused     since now, 1 h left; `dagentd resume {QA}` ends it\n" in dagentd("show", QA, cwd=root)
+    assert "active, paused, 1 h 29 min left" in listed[QA] and "paused" not in listed[PM]
+    assert f" since now, 1 h 29 min left; `dagentd resume {QA}` ends it\n" in dagentd("show", QA, cwd=root)
     assert dagentd_json("show", QA, cwd=root)["session"]["paused"]["of"] == "session"
     dagentd("pause", ".", cwd=root)
     assert "  paused; 1 session paused\n" in dagentd("status", cwd=root)
-    assert "paused     with its project, since now; `dagentd resume` ends it\n" in dagentd("show", PM, cwd=root)
+    assert " with its project, since now; `dagentd resume` ends it\n" in dagentd("show", PM, cwd=root)
     assert "It is paused: only what others wrote" in dagentd("run", "--once", cwd=root)
     told = dagentd("resume", QA, cwd=root)
     assert told == f"{QA} is no longer paused.\nIts project still is: `dagentd resume` ends that.\n"
