@@ -94,6 +94,8 @@ def injected(fault: Fault, root: Path) -> Iterator[None]:
         patch.setattr(disk, "step", fault.step)
         patch.setattr(disk, "write_some", fault.write)
         patch.setattr(os, "open", opened)
+        for name in ("fsync", "fdatasync"):  # what they promise is not tried here, and a busy disk takes long
+            patch.setattr(os, name, lambda _: None)
         patch.setattr(projections, "_APART", 0.0)
         yield
 

@@ -45,8 +45,9 @@ def _attempt(operation: Operation, bench: Bench, fault: Fault, restart: bool) ->
                 fault.armed = False
                 bench.open()
             fault.armed = False
-            again = attempted(lambda: operation.act(bench), Fault(0, 0, False)) if refused is not None else None
-            assert again is None, f"{fault}: {again} although all is well again"
+            if refused is not None or operation.always_again:
+                again = attempted(lambda: operation.act(bench), Fault(0, 0, False))
+                assert again is None, f"{fault}: {again} although all is well again"
             bench.sure |= {*operation.sure}
             for folder in bench.store.folders():
                 bench.store.open(folder).reconcile()
