@@ -32,7 +32,7 @@ def rebuild(
     store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts, *, fresh: bool = False
 ) -> Rebuilt:
     """`fresh` reads everything anew. Nothing is written in a worktree that is being removed, nor without the lock."""
-    checkout = shared.look(feature.tree.worktree, settings, fresh=fresh)
+    checkout = shared.look(feature.tree.worktree, store.project.common_dir, settings, fresh=fresh)
     if checkout is None:
         return Rebuilt()
     parts = feature_parts.read(feature, attachment_room(settings))
