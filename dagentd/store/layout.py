@@ -114,6 +114,11 @@ def _bare(feature: FeatureFolder) -> list[SessionFolder]:
     return [found[name] for name in sorted(found)]
 
 
+def session_ids(feature: FeatureFolder) -> list[str]:
+    """By the names of their files alone; a session that was taken back is among them."""
+    return [folder.id for folder in _bare(feature)]
+
+
 def twins(folder: SessionFolder) -> list[SessionFolder]:
     """The same session in another place of the same feature."""
     found = [twin for twin in _under_nodes(folder.feature) if twin.id == folder.id and twin.path != folder.path]
