@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import click
 
 from dagentd import paths
-from dagentd.cli import output
+from dagentd.cli import condition, output
 from dagentd.cli.output import Column
 from dagentd.errors import Conflict, NotRunning, Unreachable
 from dagentd.rpc.client import Client
@@ -119,15 +119,15 @@ def status(as_json: bool) -> int:
 def _print_status(found: dict[str, Any]) -> None:
     """The daemon may be of another version: what it does not say is left out."""
     memory, queues = found.get("memory"), found.get("queues", {})
-    up, version = _duration(found.get("uptime", 0)), found.get("version", "unknown")
+    up, version = output.duration(found.get("uptime", 0)), found.get("version", "unknown")
     output.fields([
         ("health", found["health"]),
         ("process", f"{found['pid']}, up {up}, version {version}"),
         ("memory", f"{output.size(memory['resident'])}, {memory['threads']} threads" if memory else "unknown"),
         ("clients", _clients(found.get("connections"))),
-        ("work", _work(queues)),
+        ("work", condition.work(queues)),
         ("watches", _watches(found.get("watches", {}))),
-        ("spend", _spend(found.get("spend", {}))),
+        ("spend", condition.spend(found.get("spend", {}))),
     ])
     output.line()
     columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True), Column("dagentd")]
@@ -146,35 +146,14 @@ def _clients(count: int | None) -> str:
     return "unknown" if count is None else "only this command" if count == 1 else f"{count}, with this command"
 
 
-def _work(queues: dict[str, Any]) -> str:
-    waiting = sum(len(each["waiting"]) for each in queues.get("waiting", ()))
-    running = len(queues.get("running", ()))
-    return f"{running} running, {waiting} waiting" if running or waiting else "nothing to do"
-
-
-def _spend(spend: dict[str, Any]) -> str:
-    """Of the last day."""
-    if not spend.get("calls"):
-        return "no calls of a model today"
-    calls = output.counted(spend["calls"], "call")
-    return f"{calls} of a model today, {output.tokens(spend['tokens'])}, ${spend['cost']:.2f}"
-
-
 def _watches(found: dict[str, Any]) -> str:
     polled = f", {found['polled']} more looked at in turn" if found.get("polled") else ""
-    every = _duration(found.get("everySeconds", 0))
+    every = output.duration(found.get("everySeconds", 0))
     return f"{found.get('count', '?')} folders{polled}; all is looked at once more every {every}"
 
 
 def _project(each: dict[str, Any]) -> tuple[object, ...]:
     return each["root"], len(each.get("worktrees", ())), "only reads it" if each.get("readOnly") else "serves it"
-
-
-def _duration(seconds: float) -> str:
-    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return f"{int(seconds)} s"
 
 
 @click.command()

@@ -164,6 +164,14 @@ def share(part: float) -> str:
     return "<1 %" if 0 < part < 0.01 else f"{part * 100:.0f} %"
 
 
+def duration(seconds: float) -> str:
+    """`42 s`, `3 min`, `5 h`."""
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return f"{int(seconds)} s"
+
+
 def size(count: int) -> str:
     """`4.1 kB`, `5 MB`: powers of 1000, as the settings count them."""
     return _scaled(count, (" B", " kB", " MB", " GB", " TB"))
