@@ -1,12 +1,15 @@
 # make run [PROJECT=path]   set up and serve that repository; without PROJECT a demonstration
 # make test                 all checks and tests
+# make torture [MINUTES=n] [SEED=s]   chaos, the state machine and the crash explorer, n minutes each
 # make bench                measurements, beside the limits of this machine; BENCH_MINUTES=1 for a shorter one
 
 PROJECT ?=
+MINUTES ?= 1
+SEED ?=
 PIP_INSTALL = pip install -qq --disable-pip-version-check --no-input
 export PROJECT
 
-.PHONY: run test bench clean tmux
+.PHONY: run test torture bench clean tmux
 
 run: .venv/ready
 	@if [ -n "$$PROJECT" ]; then exec .venv/bin/dagentd run "$$PROJECT"; else exec .venv/bin/dagentd demo; fi
@@ -15,6 +18,9 @@ test: .venv-test/ready tmux
 	.venv-test/bin/ruff check
 	.venv-test/bin/mypy --strict
 	.venv-test/bin/python -m pytest --numprocesses auto
+
+torture: .venv-test/ready
+	.venv-test/bin/python -m tests.torture --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: .venv-test/ready
 	.venv-test/bin/python -m tests.bench

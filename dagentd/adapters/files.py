@@ -11,10 +11,11 @@ import stat
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from dagentd.adapters import disk, marks
 from dagentd.adapters.temps import Temps
-from dagentd.errors import CorruptFile, NotAllowed, NotFound
+from dagentd.errors import CorruptFile, NotAllowed, NotFound, told
 
 DOCUMENT_LIMIT = 16 << 20
 CHAT_LIMIT = 1 << 30  # a chat of 50 000 messages is 60 MB and is read
@@ -67,7 +68,7 @@ def read(path: Path, limit: int = DOCUMENT_LIMIT) -> bytes:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise disk.told(error, path) from error
+        raise told(error, path) from error
     try:
         return _read_regular(fd, path, limit)
     finally:
@@ -85,6 +86,22 @@ def tail(path: Path, limit: int) -> tuple[bytes, int]:
             return os.pread(fd, limit, max(0, status.st_size - limit)), status.st_size
         finally:
             os.close(fd)
+
+
+def opened(path: Path) -> BinaryIO:
+    """A regular file to be read piece by piece; FileNotFoundError and errors in words as `read` has them."""
+    try:
+        fd = _open(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise told(error, path) from error
+    try:
+        _regular(fd, path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return os.fdopen(fd, "rb")
 
 
 def _open(path: Path) -> int:
@@ -227,7 +244,7 @@ def _open_other(old: int, temp: Path, path: Path) -> int:
     except OSError as error:
         disk.exchange(temp, path)
         _discard(temp)
-        raise disk.told(error, path) from error
+        raise told(error, path) from error
     os.close(old)
     return other
 

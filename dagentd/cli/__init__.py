@@ -12,7 +12,7 @@ import click
 
 from dagentd import __version__
 from dagentd.cli import output
-from dagentd.errors import DagentdError, Unreachable
+from dagentd.errors import Unreachable, expected
 
 # Name: where the command is, and its line in `dagentd --help`. The line is here because importing all
 # commands to print it would cost more than everything else that --help does.
@@ -22,19 +22,29 @@ COMMANDS = {
     "stop": ("dagentd.cli.life:stop", "Stop the daemon; it stays stopped until it is started."),
     "restart": ("dagentd.cli.life:restart", "Stop the daemon and start it again."),
     "status": ("dagentd.cli.life:status", "Show what the daemon does and what is wrong."),
+    "doctor": ("dagentd.cli.doctor:doctor", "Say what is wrong, why, and what to do about it."),
     "logs": ("dagentd.cli.life:logs", "Print the end of the daemon's log."),
     "init": ("dagentd.cli.registering:init", "Have the daemon serve a repository from now on."),
     "remove": ("dagentd.cli.removing:remove", "Stop serving a repository, and undo what `init` did."),
     "projects": ("dagentd.cli.registering:projects", "List the registered repositories."),
     "sessions": ("dagentd.cli.sessions:sessions", "List the sessions of a repository."),
     "show": ("dagentd.cli.show:show", "Show a session: its state, its checkpoint, its last messages."),
+    "add": ("dagentd.cli.changing:add", "Add a message to a session."),
+    "clear": ("dagentd.cli.changing:clear", "Let all messages of a session leave its chat; they stay in history."),
+    "archive": ("dagentd.cli.changing:archive", "Give a session the status `archived`; it can still be read."),
     "messages": ("dagentd.cli.messages:messages", "Print the last messages in a session's chat."),
     "history": ("dagentd.cli.messages:history", "Print every message a session ever had, also those that left chat."),
+    "export": (
+        "dagentd.cli.exporting:export",
+        "Print a whole session as Markdown: its state, its checkpoint, and all that was ever said.",
+    ),
     "search": ("dagentd.cli.search:search", "Find messages by what they say, also those that left chat."),
     "request": ("dagentd.cli.request:request", "Print the request an agent would be sent, with MESSAGE as the user's."),
     "compact": ("dagentd.cli.compacting:compact", "Let a session's messages become items of its checkpoint."),
     "undo": ("dagentd.cli.compacting:undo", "Take the last compaction of a session back."),
     "pin": ("dagentd.cli.compacting:pin", "Keep an item of the checkpoint, or a message in chat."),
+    "pause": ("dagentd.cli.pausing:pause", "Let dagentd do nothing by itself for a project or a session."),
+    "resume": ("dagentd.cli.pausing:resume", "End a pause; what is due is done now."),
     "hooks": ("dagentd.cli.hooks:hooks", "Let git tell dagentd about commits, checkouts, merges and rebases."),
     "context": ("dagentd.cli.context:context", "Show what a session knows of its project, its feature and its task."),
     "migrate": ("dagentd.cli.migrate:migrate", "Make sessions of files of older formats, or take that back."),
@@ -97,16 +107,13 @@ def run(args: Sequence[str]) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except DagentdError as error:
-        output.error(str(error), error.hint)
-        return _UNREACHABLE if isinstance(error, Unreachable) else 1
     except (KeyboardInterrupt, click.Abort):
         return 130
     except BrokenPipeError:
         output.abandon()
         return 141
     except Exception as error:
-        return _bug(error)
+        return _failed(error)
     return status
 
 
@@ -122,6 +129,14 @@ def _invoke(args: list[str]) -> int:
             return int(root.invoke(ctx) or 0)
     except click.exceptions.Exit as done:
         return done.exit_code
+
+
+def _failed(error: Exception) -> int:
+    known = expected(error)
+    if known is None:
+        return _bug(error)
+    output.error(str(known), known.hint)
+    return _UNREACHABLE if isinstance(known, Unreachable) else 1
 
 
 def _bug(error: Exception) -> int:

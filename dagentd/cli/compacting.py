@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +84,7 @@ def _preview(session: str, work: Compaction, as_json: bool) -> None:
         output.print_json(found)
         return
     _print_diff(session, found)
-    if found["proposalId"] and output.on_terminal() and sys.stdin.isatty() and click.confirm("\nDo it?"):
+    if found["proposalId"] and output.on_terminal() and output.can_ask() and click.confirm("\nDo it?"):
         _tell(session, work.compact(found["proposalId"]), as_json)
 
 

@@ -13,6 +13,7 @@ import click
 from dagentd import paths
 from dagentd.cli import condition, output
 from dagentd.cli.output import Column
+from dagentd.cli.paused import in_brief
 from dagentd.errors import Conflict, NotRunning, Unreachable
 from dagentd.rpc.client import Client
 
@@ -105,6 +106,9 @@ def _pid() -> int | None:
 def status(as_json: bool) -> int:
     """Show what the daemon does and what is wrong.
 
+    Of each project it says what dagentd takes on the disk: journals, journals kept of sessions whose worktree is gone,
+    and backups, with what was set aside because it could not be used.
+
     The exit status is 1 if it is degraded, 3 if it does not run.
     """
     with Client() as daemon:
@@ -130,7 +134,9 @@ def _print_status(found: dict[str, Any]) -> None:
         ("spend", condition.spend(found.get("spend", {}))),
     ])
     output.line()
-    columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True), Column("dagentd")]
+    columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True),
+               Column("journals", right=True), Column("kept", right=True), Column("backups", right=True),
+               Column("dagentd")]  # fmt: skip
     served = map(_project, found.get("projects", ()))
     output.table(columns, served, empty="No projects: add one with `dagentd init PATH`.")
     problems = [*found.get("problems", ()), *queues.get("failing", ())]
@@ -138,6 +144,8 @@ def _print_status(found: dict[str, Any]) -> None:
         output.line()
     for each in problems:
         output.problem(each["message"], each.get("hint", ""), each.get("path", ""))
+    if problems:
+        output.line("`dagentd doctor` explains each of them.")
     for each in found.get("watches", {}).get("incidents", ()):
         output.line(f"- {output.ago(each['at'])}: {each['message']}")
 
@@ -152,8 +160,23 @@ def _watches(found: dict[str, Any]) -> str:
     return f"{found.get('count', '?')} folders{polled}; all is looked at once more every {every}"
 
 
+def _state(each: dict[str, Any]) -> str:
+    alone = len(each.get("pausedSessions", ()))
+    sessions = f"{alone} session{'' if alone == 1 else 's'} paused" if alone else ""
+    does = "only reads it" if each.get("readOnly") else in_brief(each.get("paused")) or "serves it"
+    return "; ".join(filter(None, (does, sessions)))
+
+
 def _project(each: dict[str, Any]) -> tuple[object, ...]:
-    return each["root"], len(each.get("worktrees", ())), "only reads it" if each.get("readOnly") else "serves it"
+    return each["root"], len(each.get("worktrees", ())), *_disk(each.get("disk")), _state(each)
+
+
+def _disk(use: dict[str, int] | None) -> tuple[str, str, str]:
+    """What was set aside because it could not be used is beside the backups: both are copies."""
+    if use is None:
+        return "", "", ""
+    copies = use["backups"] + use["setAside"]
+    return output.size(use["journals"]), output.size(use["kept"]), output.size(copies)
 
 
 @click.command()

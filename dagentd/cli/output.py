@@ -129,6 +129,11 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def can_ask() -> bool:
+    """Somebody sits there who could answer."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def flush() -> None:
     _put("")
 
@@ -154,6 +159,12 @@ def ago(moment: datetime | str | None, now: datetime | None = None) -> str:
     return f"{int(seconds // length)} {unit} ago"
 
 
+def duration(seconds: float) -> str:
+    """`42 min`: whole units of the largest that fits."""
+    length, unit = next((n, u) for n, u in ((86400, "d"), (3600, "h"), (60, "min"), (0, "s")) if seconds >= n or not n)
+    return f"{max(0, int(seconds // (length or 1)))} {unit}"
+
+
 def counted(count: int, thing: str) -> str:
     """`1 message`, `3 messages`."""
     return f"{count} {thing}{'' if count == 1 else 's'}"
@@ -162,14 +173,6 @@ def counted(count: int, thing: str) -> str:
 def share(part: float) -> str:
     """`42 %`; what is there is never nothing."""
     return "<1 %" if 0 < part < 0.01 else f"{part * 100:.0f} %"
-
-
-def duration(seconds: float) -> str:
-    """`42 s`, `3 min`, `5 h`."""
-    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return f"{int(seconds)} s"
 
 
 def size(count: int) -> str:

@@ -17,6 +17,7 @@ from dagentd.jobs.reconcile import Line, Report
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
 from dagentd.settings import Settings
+from dagentd.store.pauses import Pauses
 
 _SCAN = 600.0  # seconds for the daemon to look at a whole project
 
@@ -81,6 +82,8 @@ def _tell(project: Project, report: Report) -> None:
     rows = [(line.session_id, line.worktree, line.messages, _state(line)) for line in report.lines]
     output.table(columns, rows, empty="No sessions yet: nothing under .dagent-worktrees/*/.dagent.")
     tell_problems(report.problems, project)
+    if Pauses(project).of_project():
+        output.line("It is paused: only what others wrote was taken in. `dagentd resume` ends that.")
 
 
 def _state(line: Line) -> str:

@@ -10,6 +10,7 @@ import click
 from dagentd.cli import output
 from dagentd.cli.gone import print_list as print_gone
 from dagentd.cli.output import Column
+from dagentd.cli.paused import in_brief
 from dagentd.cli.project import json_option, reading, settings_of
 from dagentd.jobs import summary
 from dagentd.jobs.gone import sessions as gone_sessions
@@ -49,7 +50,8 @@ def _tell_errors(found: list[dict[str, Any]]) -> None:
 
 
 def _row(each: dict[str, Any]) -> tuple[object, ...]:
-    status, updated = each.get("status", "unreadable"), output.ago(each.get("updatedAt"))
+    status = ", ".join(filter(None, (each.get("status", "unreadable"), in_brief(each.get("paused")))))
+    updated = output.ago(each.get("updatedAt"))
     return each["id"], Path(each["worktree"]).name, status, _messages(each), _budget(each), updated
 
 

@@ -9,9 +9,10 @@ import click
 
 from dagentd.cli import output
 from dagentd.cli.gone import tell_gone
+from dagentd.cli.paused import in_full
 from dagentd.cli.project import json_option, project_option, reading, settings_of, worktree_option
 from dagentd.cli.serving import tell_problems
-from dagentd.jobs import summary
+from dagentd.jobs import pausing, summary
 from dagentd.model.compaction.items import items_of
 from dagentd.model.rendering import line
 from dagentd.store.session import Session
@@ -36,13 +37,14 @@ def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None
     with reading(where) as store:
         found = store.session(session, worktree)
         if as_json:
-            output.print_json({"session": found.document(), "checkpoint": found.checkpoint()})
+            document = {**found.document(), **summary.paused(store, found.id)}
+            output.print_json({"session": document, "checkpoint": found.checkpoint()})
             return
         sizes = {} if found.folder.gone else summary.session(store, found.folder, settings_of(store.project))
-        _print(found, sizes)
+        _print(found, sizes, pausing.of_session(store, found.id))
 
 
-def _print(session: Session, sizes: dict[str, Any]) -> None:
+def _print(session: Session, sizes: dict[str, Any], paused: dict[str, Any] | None) -> None:
     tell_gone(session)
     document = session.document()
     messages, total = session.messages(3)
@@ -50,6 +52,7 @@ def _print(session: Session, sizes: dict[str, Any]) -> None:
     made, changed = (output.ago(document.get(key)) for key in ("createdAt", "updatedAt"))
     output.fields([
         *shown,
+        *([("paused", in_full(paused, session.id))] if paused is not None else []),
         ("made", f"{made}, changed {changed}" if changed else made),
         ("in chat", output.counted(total, "message")),
         *_budget(sizes),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dagentd.errors import DagentdError
+from dagentd.jobs import pausing
 from dagentd.model.calibration import Calibration
 from dagentd.model.feature import Dag, Feature
 from dagentd.model.jsontext import Undecodable
@@ -19,7 +20,8 @@ _BYTES_PER_TOKEN = 4  # of typical text; a list must not load the vocabulary
 
 
 def project(store: Store, worktrees: list[str]) -> dict[str, Any]:
-    return {"root": str(store.project.root), "readOnly": store.read_only, "worktrees": worktrees}
+    where = {"root": str(store.project.root), "readOnly": store.read_only, "worktrees": worktrees}
+    return {**where, "paused": pausing.of_project(store), "pausedSessions": sorted(store.pauses.now().sessions)}
 
 
 def worktrees(store: Store) -> list[str]:
@@ -56,7 +58,13 @@ def session(store: Store, folder: SessionFolder, settings: Settings) -> dict[str
     except DagentdError as error:
         return {**place, "error": str(error), "hint": error.hint}
     held = {key: raw[key] for key in _KEPT if key in raw}
-    return {**place, "project": str(store.project.root), **held, **_size(folder, settings)}
+    return {**place, "project": str(store.project.root), **held, **paused(store, folder.id), **_size(folder, settings)}
+
+
+def paused(store: Store, session_id: str) -> dict[str, Any]:
+    """Only where it is."""
+    held = pausing.of_session(store, session_id)
+    return {} if held is None else {"paused": held}
 
 
 def _document(store: Store, folder: SessionFolder) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import disk, files
-from dagentd.errors import CorruptFile, DagentdError, NotAllowed
+from dagentd.adapters import files
+from dagentd.errors import CorruptFile, DagentdError, NotAllowed, told
 from dagentd.model import ids, jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import DOCUMENTS, FeatureFolder, Project, SessionFolder, Style, Tree
@@ -55,7 +55,7 @@ def _barred(folder: Path, worktree: Path) -> Iterator[DagentdError]:
     try:
         os.listdir(folder)
     except OSError as error:
-        yield disk.told(error, folder)
+        yield told(error, folder)
 
 
 def inside(path: Path, folder: Path) -> bool:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import clock, files
 from dagentd.adapters.temps import Temps
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, told
 from dagentd.model.project import SessionFolder
 from dagentd.store import complaints, rendering
 from dagentd.store.chronicle import Chronicle
@@ -179,7 +179,7 @@ class Projections:
         except FileNotFoundError:
             self._failed(now, complaints.gone(self.folder))
         except OSError as error:
-            self._failed(now, disk.told(error, self.folder.path))
+            self._failed(now, told(error, self.folder.path))
         except DagentdError as error:
             self._failed(now, error)
         return False

@@ -44,10 +44,12 @@ class Daemon:
 
     def command(self, *arguments: str, cwd: Path | str = "/", **more: Any) -> subprocess.Popen[str]:
         """Any dagentd command; the daemon it may start does not hold its pipes."""
-        line = [sys.executable, "-m", "dagentd", *arguments]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
-        self._commands.append(subprocess.Popen(line, cwd=cwd, text=True, **{**pipes, **more}))
+        self._commands.append(subprocess.Popen(self.line(*arguments), cwd=cwd, text=True, **{**pipes, **more}))
         return self._commands[-1]
+
+    def line(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "dagentd", *arguments]
 
     def dagentd(self, *arguments: str, status: int = 0, cwd: Path | str = "/") -> str:
         """What a command prints on both streams; it must end with the status."""

@@ -398,3 +398,17 @@ def test_not_running_is_known_at_once(daemon: Daemon) -> None:
         stale.bind(str(daemon.socket))
     with pytest.raises(NotRunning):
         Client(timeout=None)
+
+
+def test_status_says_what_is_taken_on_the_disk(daemon: Daemon, project: SampleProject) -> None:
+    daemon.run(project.root)
+    where = {"project": str(project.root), "featureId": project.feature}
+    made = daemon.call("session.getOrCreate", type="feature", agentType="pm", **where)["id"]
+    daemon.call("session.addMessage", sessionId=made, role="user", content="x" * 2000)
+    (project.dagent / "chat.json.backup").write_bytes(b"x" * 1500)
+    (project.root / ".git" / "dagentd" / "kept" / "gone.1.jsonl").write_bytes(b"x" * 30)
+    journal = project.dagent / "sessions" / f"history_{made}.jsonl"
+    [served] = until(lambda: [one for one in daemon.status["projects"] if one["disk"]["kept"]], "a new look")
+    assert served["disk"] == {"journals": journal.stat().st_size, "kept": 30, "backups": 1500, "setAside": 0}
+    [row] = [line for line in daemon.dagentd("status").splitlines() if line.startswith(str(project.root))]
+    assert row.split()[-6:] == [f"{journal.stat().st_size / 1000:.1f}", "kB", "30", "B", "1.5", "kB"]

@@ -7,6 +7,7 @@ import os
 import re
 import select
 import signal
+import socket
 import sys
 import termios
 import tty
@@ -32,8 +33,8 @@ class Screen:
     def __init__(self) -> None:
         self._before = termios.tcgetattr(sys.stdin.fileno())
         self._painted: list[str] = []
-        self._wake_reader, self._wake_writer = os.pipe()
-        os.set_blocking(self._wake_writer, False)
+        self._awake, self._waker = socket.socketpair()
+        self._waker.setblocking(False)
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[None]:
@@ -55,7 +56,7 @@ class Screen:
     def wake(self) -> None:
         """From any thread: there is something new."""
         with contextlib.suppress(BlockingIOError):  # it is woken already
-            os.write(self._wake_writer, b"!")
+            self._waker.send(b"!")
 
     @property
     def size(self) -> tuple[int, int]:
@@ -68,10 +69,10 @@ class Screen:
 
     def keys(self, timeout: float) -> list[str]:
         """What was typed, as soon as something is or somebody wakes us; nothing after the timeout."""
-        ready = select.select([sys.stdin.fileno(), self._wake_reader], [], [], timeout)[0]
-        if self._wake_reader in ready:
-            os.read(self._wake_reader, 4096)
-        if sys.stdin.fileno() not in ready:
+        ready = select.select([sys.stdin, self._awake], [], [], timeout)[0]
+        if self._awake in ready:
+            self._awake.recv(4096)
+        if sys.stdin not in ready:
             return []
         typed = os.read(sys.stdin.fileno(), 1024)
         if not typed:  # the terminal is gone
