@@ -55,6 +55,7 @@ COMMANDS = {
     "service": ("dagentd.cli.service:service", "Let systemd or launchd start dagentd and watch it."),
     "call": ("dagentd.cli.calling:call", "Call a method of the daemon and print its result."),
     "events": ("dagentd.cli.calling:events", "Print events as they come, one JSON object a line, until Ctrl-C."),
+    "top": ("dagentd.cli.top:top", "Watch projects, sessions, queues and events live."),
     "demo": ("dagentd.cli.demo:demo", "Show on a sample repository what dagentd does."),
     "config": ("dagentd.cli.config:config", "Show the settings in effect and where each comes from."),
     "completion": (

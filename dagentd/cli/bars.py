@@ -11,8 +11,8 @@ def bar(share: float, width: int, *, plain: bool = False) -> str:
     whole, eighths = int(part), int(part % 1 * 8)
     if plain:
         whole = max(whole, int(share > 0))
-        return "#" * whole + "." * (width - whole)
-    if share > 0 and whole == eighths == 0:
+        return ("#" * whole + "." * (width - whole))[:width]
+    if share > 0 and whole == eighths == 0 < width:
         eighths = 1
     drawn = "█" * whole + (_EIGHTHS[eighths - 1] if eighths else "")
     return drawn + "·" * (width - len(drawn))

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import click
 
 from dagentd import paths
-from dagentd.cli import output
+from dagentd.cli import condition, output
 from dagentd.cli.output import Column
 from dagentd.cli.paused import in_brief
 from dagentd.errors import Conflict, NotRunning, Unreachable
@@ -129,9 +129,9 @@ def _print_status(found: dict[str, Any]) -> None:
         ("process", f"{found['pid']}, up {up}, version {version}"),
         ("memory", f"{output.size(memory['resident'])}, {memory['threads']} threads" if memory else "unknown"),
         ("clients", _clients(found.get("connections"))),
-        ("work", _work(queues)),
+        ("work", condition.work(queues)),
         ("watches", _watches(found.get("watches", {}))),
-        ("spend", _spend(found.get("spend", {}))),
+        ("spend", condition.spend(found.get("spend", {}))),
     ])
     output.line()
     columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True),
@@ -152,20 +152,6 @@ def _print_status(found: dict[str, Any]) -> None:
 
 def _clients(count: int | None) -> str:
     return "unknown" if count is None else "only this command" if count == 1 else f"{count}, with this command"
-
-
-def _work(queues: dict[str, Any]) -> str:
-    waiting = sum(len(each["waiting"]) for each in queues.get("waiting", ()))
-    running = len(queues.get("running", ()))
-    return f"{running} running, {waiting} waiting" if running or waiting else "nothing to do"
-
-
-def _spend(spend: dict[str, Any]) -> str:
-    """Of the last day."""
-    if not spend.get("calls"):
-        return "no calls of a model today"
-    calls = output.counted(spend["calls"], "call")
-    return f"{calls} of a model today, {output.tokens(spend['tokens'])}, ${spend['cost']:.2f}"
 
 
 def _watches(found: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from dagentd.store import layout
 from dagentd.store.store import Store
 
 _KEPT = ("type", "agentType", "taskId", "taskState", "status", "createdAt", "updatedAt", "stats")
+_SAID_OVER = 3  # a checkpoint has its items twice, the second time with sources, and is sent once
 _BYTES_PER_TOKEN = 4  # of typical text; a list must not load the vocabulary
 
 
@@ -78,7 +79,8 @@ def _document(store: Store, folder: SessionFolder) -> dict[str, Any]:
 
 def _size(folder: SessionFolder, settings: Settings) -> dict[str, Any]:
     """Estimated from the sizes of the documents; `session.previewRequest` counts."""
-    size = sum(_bytes(folder, name) for name in ("chat", "checkpoint", "context", "agent-description"))
+    size = sum(_bytes(folder, name) for name in ("chat", "context", "agent-description"))
+    size += _bytes(folder, "checkpoint") // _SAID_OVER
     tokens = Calibration().tokens(size // _BYTES_PER_TOKEN, settings.compaction.model)
     limit = settings.budget.limit
     return {"tokens": tokens, "budget": {"limit": limit, "share": round(tokens / limit, 3), "estimated": True}}

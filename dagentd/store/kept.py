@@ -42,10 +42,14 @@ class Kept:
 
     def _names(self) -> list[str]:
         """What is behind a link was not kept by us."""
+        if not own_folder.is_own(self._project, self.folder):
+            return []
         try:
-            return os.listdir(self.folder) if own_folder.is_own(self._project, self.folder) else []
+            return os.listdir(self.folder)
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise disk.told(error, self.folder) from error
 
     def free(self, session_id: str) -> Path:
         held = self.of(session_id)

@@ -38,6 +38,9 @@ def is_tree(tree: Tree) -> bool:
 def barred(project: Project) -> Iterator[DagentdError]:
     """Folders that should hold features or sessions and in which nothing is served: links that lead out of their
     worktree, and what we may not look into."""
+    if os.path.islink(project.root / WORKTREES) and not os.path.isdir(project.root / WORKTREES):
+        hint = "Replace the link by a folder."
+        yield NotAllowed("is a link that leads nowhere", path=project.root / WORKTREES, hint=hint)
     for tree in checkouts(project):
         yield from _barred(tree.path, tree.worktree)
     for tree in trees(project):
@@ -210,8 +213,9 @@ def checked_folder(feature: FeatureFolder, path: Path) -> Path:
 
 
 def folder_names(path: Path) -> list[str]:
+    """The folders in a folder, links to such too; none where we may not look: see `barred`."""
     try:
         with os.scandir(path) as entries:
-            return sorted(entry.name for entry in entries if entry.is_dir())
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return sorted(entry.name for entry in entries if os.path.isdir(entry))
+    except OSError:
         return []

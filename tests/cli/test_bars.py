@@ -24,6 +24,10 @@ def test_a_share_is_drawn(share: float, drawn: str, plain: str) -> None:
     assert bar(share, 4, plain=True) == plain
 
 
+def test_where_there_is_no_room_there_is_no_bar() -> None:
+    assert bar(0.5, 0) == bar(0.5, 0, plain=True) == ""
+
+
 @pytest.mark.parametrize(("share", "name"), [(0.7, "green"), (0.75, "yellow"), (0.9, "red"), (2, "red")])
 def test_the_colour_warns_where_the_events_do(share: float, name: str) -> None:
     assert colour(share) == name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -79,7 +80,8 @@ class Daemon:
     def kill_all(self) -> None:
         """Whatever has this test's socket in its environment was started by this test."""
         for pid in self.processes():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ended by itself
+                os.kill(pid, signal.SIGKILL)
         until(lambda: not self.processes(), "the end of all daemons")
         for command in self._commands:
             command.communicate()

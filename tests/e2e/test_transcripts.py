@@ -12,7 +12,7 @@ TRANSCRIPTS = sorted(FOLDER.glob("*.md"))
 
 
 # From git 2.54 on, hooks are in its configuration, and these say so.
-ABOUT_HOOKS = {"init", "remove", "hooks"}
+ABOUT_HOOKS = {"init", "remove", "hooks", "doctor"}
 
 
 @pytest.mark.parametrize("name", [path.stem for path in TRANSCRIPTS])

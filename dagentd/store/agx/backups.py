@@ -66,6 +66,8 @@ def _named(folder: Path) -> dict[str, tuple[str, datetime]]:
         names = os.listdir(folder)
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise disk.told(error, folder) from error
     matches = (match for name in names if (match := _NAME.fullmatch(name)))
     return {match[0]: (match[1], at) for match in matches if (at := _parsed(match[2]))}
 
