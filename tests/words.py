@@ -33,7 +33,8 @@ def _words(name: str, ctx: click.Context) -> dict[str, Any]:
     command = ctx.command
     options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
     spelt = {word: [_kind(name, each), each.help or ""] for each in options for word in each.opts}
-    found: dict[str, Any] = {"options": spelt | dict.fromkeys(("-h", "--help"), [None, "Show this message and exit."])}
+    spelt |= {word: [None, "Show this message and exit."] for word in ("-h", "--help")}
+    found: dict[str, Any] = {"options": spelt}
     if isinstance(command, click.Group):
         found["commands"] = {each: _line(command, ctx, each) for each in command.list_commands(ctx)}
     else:

@@ -242,4 +242,5 @@ def test_sizes_and_tokens_have_units(count: int, bytes_: str, tokens: str) -> No
      (3661, "1 h 1 min"), (86400 + 59, "1 d"), (90000, "1 d 1 h")],
 )  # fmt: skip
 def test_durations(seconds: float, shown: str) -> None:
-    assert output.duration(seconds) == shown
+    assert output.duration(seconds, 2) == shown
+    assert output.duration(seconds) == " ".join(shown.split()[:2])
