@@ -218,3 +218,30 @@ def test_nothing_of_it_is_left_by_forget_and_remove(work: Work) -> None:
     assert paused.exists()
     dagentd("remove", "--purge", cwd=root)
     assert not paused.parent.exists()
+
+
+def test_one_that_filled_up_meanwhile_is_compacted_then(work: Work) -> None:
+    """Although nothing is added to it any more."""
+    with work.daemon.client() as client, client.subscribe(sessionId=QA) as events:
+        client.call("session.pause", sessionId=QA)
+        for number in range(40):
+            client.call("session.addMessage", sessionId=QA, role="user", content=f"{number}: {WORDS}")
+        next(event for event in events if event["type"] == "session:budget" and event["level"] == 0.9)
+    work.rest()
+    assert work.total(QA) == 40
+    work.daemon.call("session.resume", sessionId=QA)
+    until(lambda: work.total(QA) < 40, "the compaction")
+
+
+def test_agx_rests_too(work: Work) -> None:
+    root = work.project.root
+    dagentd("agx", "new", cwd=root)
+    dagentd("pause", cwd=root)
+    with work.daemon.client() as client, client.subscribe(types=["git:changed"]) as events:
+        git(root, "checkout", "-q", "-b", "topic")
+        next(event for event in events if event["branch"] == "topic")
+    work.rest()
+    topic = root / ".agx" / "sessions" / "topic.json"
+    assert not topic.exists()
+    dagentd("resume", cwd=root)
+    until(topic.exists, "the session of the branch")
