@@ -221,12 +221,15 @@ def test_nothing_of_it_is_left_by_forget_and_remove(work: Work) -> None:
 
 
 def test_one_that_filled_up_meanwhile_is_compacted_then(work: Work) -> None:
-    """Although nothing is added to it any more."""
+    """Although nothing is added to it any more, and all of it was looked at before."""
     with work.daemon.client() as client, client.subscribe(sessionId=QA) as events:
         client.call("session.pause", sessionId=QA)
         for number in range(40):
             client.call("session.addMessage", sessionId=QA, role="user", content=f"{number}: {WORDS}")
         next(event for event in events if event["type"] == "session:budget" and event["level"] == 0.9)
+    for _ in range(2):
+        work.rest()
+        work.daemon.call("project.scan", project=work.root)
     work.rest()
     assert work.total(QA) == 40
     work.daemon.call("session.resume", sessionId=QA)
