@@ -78,3 +78,19 @@ def project(repo: Path) -> SampleProject:
 def git(cwd: Path, *arguments: str) -> str:
     done = subprocess.run(["git", *arguments], cwd=cwd, check=True, capture_output=True, text=True)
     return done.stdout.strip()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests have to tell although they passed: here, because with several workers only this one prints."""
+    reports = [each for status in ("passed", "failed") for each in terminalreporter.stats.get(status, [])]
+    told = [pair for report in reports for pair in getattr(report, "user_properties", [])]
+    explored: dict[str, int] = {}
+    for name, how, points in [value for key, value in told if key == "crash points"]:
+        explored[f"{name}, {how}"] = explored.get(f"{name}, {how}", 0) + points
+    if explored:
+        terminalreporter.section("crash points")
+        for what, points in explored.items():
+            terminalreporter.line(f"{points:5} {what}")
+        terminalreporter.line(f"{sum(explored.values()):5} crash points explored")
+    for value in [value for key, value in told if key == "told"]:
+        terminalreporter.line(value)

@@ -25,8 +25,8 @@ from dagentd.store.projector import Projector
 from dagentd.store.session import Session
 from dagentd.store.store import Store
 from dagentd.store.sweeping import Sweep
-from tests.store import reader
 from tests.store.place import FEATURE, PM, TASK, Place, said
+from tests.torture import reader
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -255,6 +255,21 @@ def test_what_is_too_long_is_cut_with_a_note(project: SampleProject) -> None:
     contexts.store.close()
 
 
+def test_what_others_keep_in_it_outlives_a_power_failure(
+    project: SampleProject, contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be made again: the file is synced before it gets its name."""
+    path = contexts.session(FEATURE)
+    contexts.rebuild(FEATURE)
+    for theirs, synced in (({}, []), ({"theirs": 1}, ["fsync", "fsync"])):
+        write_json(path, read(path) | theirs)
+        git(project.worktree, "commit", "-q", "--allow-empty", "-m", "More")
+        steps = Steps(monkeypatch)
+        assert contexts.written(FEATURE) == [PM]
+        assert [what for what, _ in steps.taken() if what == "fsync"] == synced
+        assert read(path).items() >= theirs.items()
+
+
 def test_nothing_is_counted_unless_it_is_written(
     project: SampleProject, contexts: Contexts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
