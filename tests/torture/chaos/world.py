@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.conftest import FOREIGN, GITCONFIG
 from tests.store.app import App
-from tests.store.reader import Files
+from tests.torture.reader import Files
 
 ROOM = 2 << 30  # bytes that the disk has while it is not full; they are memory only once they are used
 STEADY, PASSING = ("f0", "f1"), ("f2", "f3")  # worktrees that stay, and those that git removes and makes again
