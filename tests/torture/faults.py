@@ -112,17 +112,17 @@ def seed() -> int:
 _KINDS = [(lasting, opening) for lasting in (False, True) for opening in (False, True)]
 
 
-def faults(dice: random.Random) -> Iterator[Fault]:
-    """At one step after the other, until some in a row were not reached: there are no more steps then. Each fault at
-    each step, or one of all of them, by the dice."""
+def faults(dice: random.Random, each: int = 1) -> Iterator[Fault]:
+    """At one step after the other, until some in a row were not reached: there are no more steps then. All faults at
+    each step, or so many of them, by the dice."""
     unreached = 0
     for at in itertools.count(1):
-        kinds = [(lasting, opening, each) for lasting, opening in _KINDS for each in (OPENING if opening else WRITING)]
-        for lasting, opening, number in kinds if EVERYTHING else [dice.choice(kinds)]:
+        kinds = [(lasting, opening, one) for lasting, opening in _KINDS for one in (OPENING if opening else WRITING)]
+        for lasting, opening, number in kinds if EVERYTHING else dice.sample(kinds, each):
             fault = Fault(at, number, lasting, opening)
             yield fault
             unreached = 0 if fault.hits else unreached + 1
-        if unreached > 3 * len(kinds if EVERYTHING else _KINDS):
+        if unreached > 3 * (len(kinds) if EVERYTHING else each * len(_KINDS)):
             return
 
 
