@@ -1,29 +1,38 @@
 # make run [PROJECT=path]   set up and serve that repository; without PROJECT a demonstration
 # make test                 all checks and tests
+# make torture [MINUTES=n] [SEED=s]   chaos, the state machine and the crash explorer, n minutes each
 # make bench                measurements, beside the limits of this machine; BENCH_MINUTES=1 for a shorter one
 
 PROJECT ?=
+MINUTES ?= 1
+SEED ?=
 PIP_INSTALL = pip install -qq --disable-pip-version-check --no-input
 export PROJECT
 
-.PHONY: run test bench clean tmux
+.PHONY: run test torture bench clean tools
 
 run: .venv/ready
 	@if [ -n "$$PROJECT" ]; then exec .venv/bin/dagentd run "$$PROJECT"; else exec .venv/bin/dagentd demo; fi
 
-test: .venv-test/ready tmux
+test: .venv-test/ready tools
 	.venv-test/bin/ruff check
 	.venv-test/bin/mypy --strict
 	.venv-test/bin/python -m pytest --numprocesses auto
 
+torture: .venv-test/ready
+	.venv-test/bin/python -m tests.torture --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
 bench: .venv-test/ready
 	.venv-test/bin/python -m tests.bench
 
-# The tests that need it are skipped, with the reason, where it cannot be had.
-tmux:
-	@command -v tmux >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y tmux >/dev/null; } || \
-		echo "There is no tmux, so its tests are skipped; install the package tmux to run them." >&2
+# The tests that need one of them are skipped, with the reason, where it cannot be had.
+TOOLS = tmux zsh fish man:man-db
+tools:
+	@for each in $(TOOLS); do \
+		command -v "$${each%%:*}" >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+			DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "$${each##*:}" >/dev/null 2>&1; } || \
+			echo "There is no $${each%%:*}, so its tests are skipped; install the package $${each##*:} to run them." >&2; \
+	done
 
 clean:
 	rm -rf .venv .venv-test dist build

@@ -8,6 +8,7 @@ from dagentd.adapters.process import usage
 from dagentd.agx import AgxUpkeep
 from dagentd.compacting import Compacting
 from dagentd.doctor.kinds import is_grave
+from dagentd.jobs.disk_use import DiskUse
 from dagentd.jobs.summary import project as project_summary
 from dagentd.model.problem import Problem
 from dagentd.projects import Projects
@@ -27,6 +28,7 @@ class Condition:
     ) -> None:  # fmt: skip
         self._worker, self._watching, self._compacting, self._projects = worker, watching, compacting, projects
         self._parts = (watching, upkeep, weighing, compacting, agx, projects)
+        self._disk = DiskUse()
         self.own: dict[str, Problem] = {}
 
     def problems(self) -> list[Problem]:
@@ -39,15 +41,23 @@ class Condition:
 
     def told(self, settings: Settings) -> dict[str, Any]:
         """For `daemon.status`."""
-        jobs, used, stores = self._jobs(), usage(), self._projects.stores()
+        jobs, used = self._jobs(), usage()
         return {
-            "projects": [project_summary(store, self._watching.worktrees(store)) for store in stores],
+            "projects": self._served(),
             "queues": {"waiting": jobs.pop("queues"), **jobs, "done": self._worker.done},
             "watches": {**self._watching.status(), "everySeconds": settings.watch.reconcile_s},
             "spend": self._spend(settings),
             "problems": [problem.raw() for problem in self.problems()],
             "memory": vars(used) if used else None,
         }
+
+    def _served(self) -> list[dict[str, Any]]:
+        stores = self._projects.stores()
+        disk = self._disk.of(store.project for store in stores)
+        return [
+            {**project_summary(store, self._watching.worktrees(store)), "disk": disk[store.project.root]}
+            for store in stores
+        ]
 
     def _jobs(self) -> dict[str, list[dict[str, Any]]]:
         """Of both workers: compactions have one of their own, because they may wait for a model."""

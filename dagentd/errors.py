@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 
@@ -59,3 +60,40 @@ class Unreachable(DagentdError):
 
 class NotRunning(Unreachable):
     """There is no daemon: what was asked of it can be done without it."""
+
+
+# --- what the system refuses ------------------------------------------------------------------------------------------
+
+_WORDS: dict[int, tuple[type[DagentdError], str, str]] = {
+    errno.ENOSPC: (LimitReached, "the disk is full", "Free some space and try again; nothing stored is lost."),
+    errno.EDQUOT: (LimitReached, "the disk quota is used up", "Free some space and try again."),
+    errno.EFBIG: (LimitReached, "the file would be larger than allowed", "Raise the file-size limit (ulimit -f)."),
+    errno.EMFILE: (LimitReached, "too many files are open", "Raise the limit (ulimit -n) and restart."),
+    errno.EROFS: (NotAllowed, "the file system is read-only", "Mount it read-write and try again."),
+    errno.EACCES: (NotAllowed, "permission denied", "Give your user read and write permission on it (chmod u+rw)."),
+    errno.EPERM: (NotAllowed, "the system does not allow it", "Check its owner and attributes (ls -l, lsattr)."),
+    errno.ELOOP: (NotAllowed, "is a symbolic link", "Put a regular file in its place; links are not followed."),
+    errno.ENAMETOOLONG: (NotAllowed, "the path is too long", "Use shorter names."),
+    errno.ENOENT: (NotFound, "is not there", "Its folder may have been removed: dagentd sessions"),
+    errno.ENOTDIR: (NotAllowed, "a part of the path is not a folder", "Move what is in the way."),
+    errno.EISDIR: (NotAllowed, "is a folder where a file should be", "Move the folder away."),
+}
+
+
+def told(error: OSError, path: str | os.PathLike[str] | None = None) -> DagentdError:
+    """What the system refused, in one sentence with the file and what to do."""
+    other = (DagentdError, f"the system says: {error.strerror or error}", "Look at the disk and at dmesg.")
+    kind, message, hint = _WORDS.get(error.errno or 0, other)
+    named = error.filename if isinstance(error.filename, str | os.PathLike) else None
+    return kind(message, path=named if path is None else path, hint=hint)
+
+
+def expected(error: BaseException | None) -> DagentdError | None:
+    """What is told to the user as it is. A full disk or a file that may not be read is no bug, wherever we meet it. A
+    descriptor that we closed ourselves is one, and so is what no call of the system said, as a wait that took long.
+    Libraries load with their first use; that there was no descriptor for one is said in words alone."""
+    if isinstance(error, ImportError) and os.strerror(errno.EMFILE) in str(error):
+        return told(OSError(errno.EMFILE, os.strerror(errno.EMFILE), error.path))
+    if isinstance(error, OSError) and error.errno not in (None, errno.EBADF):
+        return told(error)
+    return error if isinstance(error, DagentdError) else None

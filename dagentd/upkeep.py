@@ -7,6 +7,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,14 @@ class Upkeep:
 
     def reconcile(self, store: Store, feature: FeatureFolder) -> None:
         """Look at every session of it that is not as we left it, and renew the contexts."""
-        self.submit(store, feature, "reconcile", partial(self._all, store, feature, everything=False))
+
+        def insist() -> None:
+            """Where there was no room for some of it, it fails and is done again: nobody tells us when there is."""
+            self._all(store, feature, everything=False)
+            if (shortage := store.shortage(feature)) is not None:
+                raise shortage
+
+        self._worker.submit(self._key(store, feature), "reconcile", insist)
 
     def migrate(self, store: Store, feature: FeatureFolder) -> None:
         """Make sessions of files of older formats that are new or have changed."""
@@ -126,9 +134,18 @@ class Upkeep:
         removed at once makes git fail. The first of all waits for no vocabulary: that takes a second to load."""
         self.renew(store, folder.feature)
         if not folder.document("context").exists():
-            renewed = self._worker.ask(self._key(store, folder.feature), "after renewing", lambda: None)
             with contextlib.suppress(TimeoutError, DagentdError):
-                renewed.result(_MOMENT)
+                self._renewed(store, folder).result(_MOMENT)
+
+    def _renewed(self, store: Store, folder: SessionFolder) -> Future[object]:
+        """A new session gets its context also where nothing is done by itself."""
+        key = self._key(store, folder.feature)
+        if not store.pauses.on(folder.id):
+            return self._worker.ask(key, "after renewing", lambda: None)
+        from dagentd.jobs import context
+
+        job = partial(context.rebuild_one, store, folder, self._settings_of(store.project), self._shared)
+        return self._worker.ask(key, f"rebuild {folder.id}", job)
 
     def scan(self, store: Store) -> Report:
         """Look at the whole project now, and say what was done."""
@@ -176,7 +193,13 @@ class Upkeep:
 
     def submit(self, store: Store, feature: FeatureFolder, name: str, job: Callable[[], object]) -> None:
         """In the turn of the feature."""
-        self._worker.submit(self._key(store, feature), name, job)
+
+        def insist() -> None:
+            job()
+            if store.shortage(feature) is not None:
+                self.reconcile(store, feature)
+
+        self._worker.submit(self._key(store, feature), name, insist)
 
     def _key(self, store: Store, feature: FeatureFolder) -> str:
         with self._lock:
@@ -255,5 +278,5 @@ def _keys(feature: FeatureFolder) -> tuple[str, str]:
 def _clear_out(store: Store, keep_days: int) -> None:
     from dagentd.jobs import keeping
 
-    if not store.read_only:
+    if not store.read_only and not store.pauses.of_project():
         keeping.remove_expired(store, keep_days)

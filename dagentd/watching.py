@@ -40,6 +40,8 @@ from dagentd.upkeep import Upkeep
 
 _REBASE_PAUSE = 1.0  # seconds without a commit after which a rebase has stopped, for a conflict or a long command
 
+_AFTER_BUG = 1.0  # seconds: one that comes again and again must not fill the log
+
 _log = logging.getLogger(__name__)
 
 
@@ -122,9 +124,16 @@ class Watching:
     def look_at_all(self) -> None:
         """Whatever was not heard is found now."""
         with self._lock:
-            for project in self._projects.values():
+            for project in list(self._projects.values()):
+                self.look_at(project.store)
+
+    def look_at(self, store: Store) -> None:
+        """At one project: something of it is no longer paused."""
+        with self._lock:
+            project = self._projects.get(store.project.root)
+            if project is not None and project.store is store:
                 self._perform(project, _everything(project))
-                self._upkeep.clear_out(project.store)
+                self._upkeep.clear_out(store)
 
     def follow_home(self) -> None:
         """AGX's own folder came to be."""
@@ -142,12 +151,13 @@ class Watching:
 
     def _run(self, watch: Watch) -> None:
         while not self._closing.is_set():
-            batch = watch.batch(self._pause())
             try:
+                batch = watch.batch(self._pause())
                 with self._lock:
                     self._handle(batch)
             except Exception as bug:  # a thread that ended would hear nothing more
                 self._on_bug(bug)
+                self._closing.wait(_AFTER_BUG)
 
     def _pause(self) -> float | None:
         """How long to listen: until a rebase may have stopped."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, TypeVar
 
-from dagentd.errors import DagentdError, LimitReached, NotAllowed, NotFound
+from dagentd.errors import DagentdError, LimitReached, NotAllowed, NotFound, expected
 from dagentd.model.problem import Problem
 
 MAX_WAITING = 10_000
@@ -70,7 +70,9 @@ class Worker:
         stamp: Callable[[], str],
         on_bug: Callable[[BaseException], object],
         clock: Callable[[], float] = time.monotonic,
+        for_askers: int = 0,
     ) -> None:
+        """`for_askers` more threads do only what somebody waits for, so that it never queues behind all the rest."""
         self._stamp, self._on_bug, self._clock = stamp, on_bug, clock
         self._changed = threading.Condition()
         self._waiting: dict[tuple[str, str, bool], _Request] = {}  # in the order of their turns
@@ -78,7 +80,11 @@ class Worker:
         self._trouble: dict[str, _Trouble] = {}
         self.done = 0  # jobs, since the start
         self._stopping = False
-        self._threads = [threading.Thread(target=self._run, name=f"worker-{n}", daemon=True) for n in range(threads)]
+        kinds = [False] * threads + [True] * for_askers
+        self._threads = [
+            threading.Thread(target=self._run, args=(asked,), name=f"worker-{n}", daemon=True)
+            for n, asked in enumerate(kinds)
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -141,19 +147,22 @@ class Worker:
         if len(self._waiting) >= MAX_WAITING:
             raise LimitReached(f"{MAX_WAITING} jobs are waiting", hint="Look at `dagentd status`, and try again later.")
         self._waiting[request.place] = request
-        self._changed.notify()
+        self._changed.notify_all()  # not each thread may take it
         return request
 
-    def _run(self) -> None:
-        while (request := self._next()) is not None:
+    def _run(self, asked: bool) -> None:
+        while (request := self._next(asked)) is not None:
             self._perform(request)
             del request  # an idle thread keeps nothing alive
 
-    def _next(self) -> _Request | None:
+    def _next(self, asked: bool) -> _Request | None:
+        """With `asked` only of what somebody waits for."""
         with self._changed:
             while not self._stopping:
                 now, soonest = self._clock(), inf
                 for request in self._waiting.values():
+                    if asked and request.answer is None:
+                        continue
                     ready = self._ready_at(request)
                     if ready <= now:
                         self._running[request.key] = self._waiting.pop(request.place)
@@ -174,12 +183,11 @@ class Worker:
             value = request.job()
         except BaseException as raised:  # even SystemExit: the thread has other keys to serve
             error = raised
-        known = _expected(error)
+        known = expected(error)
         with self._changed:
             del self._running[request.key]
             self.done += 1
-            if request.forgotten:
-                self._changed.notify_all()  # somebody may wait for its end
+            self._changed.notify_all()  # somebody may wait for its end, or to take what waits for this key
             if error is None:
                 self._recover(request)
             elif known is not None and request.answer is None and not request.forgotten:
@@ -217,14 +225,6 @@ class Worker:
             for key, trouble in self._trouble.items()
             for name, failure in trouble.failures.items()
         ]
-
-
-def _expected(error: BaseException | None) -> DagentdError | None:
-    if isinstance(error, OSError):
-        path = error.filename if isinstance(error.filename, str) else None
-        told = f"the system says: {error.strerror or error}"
-        return DagentdError(told, path=path, hint="Look at the disk and at dmesg.")
-    return error if isinstance(error, DagentdError) else None
 
 
 def _stopped() -> DagentdError:

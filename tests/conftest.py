@@ -10,11 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import pytest
 
+# A slow machine is no failure.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
+
 FEATURE = "feat-login"
-_FOREIGN = ("GIT_", "XDG_", "DAGENTD_", "ANTHROPIC_", "CLAUDE_", "TMUX")
-_GITCONFIG = """\
+FOREIGN = ("GIT_", "XDG_", "DAGENTD_", "ANTHROPIC_", "CLAUDE_", "TMUX")
+GITCONFIG = """\
 [user]
 	name = Test
 	email = test@example.org
@@ -42,14 +47,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     places = {"HOME": ".", "XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": "state", "XDG_DATA_HOME": "data"}
     places |= {"XDG_CACHE_HOME": "cache", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp", "TMUX_TMPDIR": "tmux"}
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
+        for name in [name for name in os.environ if name.startswith(FOREIGN)]:
             patch.delenv(name)
         for name, below in places.items():
             place = folder / below
             place.mkdir(mode=0o700, exist_ok=True)
             patch.setenv(name, str(place))
         patch.setattr(tempfile, "tempdir", None)  # it remembers the TMPDIR of its first use
-        (folder / ".gitconfig").write_text(_GITCONFIG)
+        (folder / ".gitconfig").write_text(GITCONFIG)
         yield folder
 
 
@@ -78,3 +83,19 @@ def project(repo: Path) -> SampleProject:
 def git(cwd: Path, *arguments: str) -> str:
     done = subprocess.run(["git", *arguments], cwd=cwd, check=True, capture_output=True, text=True)
     return done.stdout.strip()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests have to tell although they passed: here, because with several workers only this one prints."""
+    reports = [each for status in ("passed", "failed") for each in terminalreporter.stats.get(status, [])]
+    told = [pair for report in reports for pair in getattr(report, "user_properties", [])]
+    explored: dict[str, int] = {}
+    for name, how, points in [value for key, value in told if key == "crash points"]:
+        explored[f"{name}, {how}"] = explored.get(f"{name}, {how}", 0) + points
+    if explored:
+        terminalreporter.section("crash points")
+        for what, points in explored.items():
+            terminalreporter.line(f"{points:5} {what}")
+        terminalreporter.line(f"{sum(explored.values()):5} crash points explored")
+    for value in [value for key, value in told if key == "told"]:
+        terminalreporter.line(value)

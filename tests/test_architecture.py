@@ -30,6 +30,7 @@ RANKS = {
     "watching": 7,
     "weighing": 7,
     "compacting": 8,
+    "pausing": 8,
     "projects": 8,
     "doctor": 8,  # `condition` judges by its table
     "alone": 6,

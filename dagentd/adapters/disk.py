@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.errors import DagentdError, LimitReached, NotAllowed, NotFound
+from dagentd.errors import told
 
 _EXCHANGE, _NOREPLACE, _AT_FDCWD = 2, 1, -100
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP}
@@ -158,22 +158,6 @@ def _rename2(source: Path, target: Path, flag: int) -> bool:
     raise OSError(number, os.strerror(number), str(source), None, str(target))
 
 
-_WORDS: dict[int, tuple[type[DagentdError], str, str]] = {
-    errno.ENOSPC: (LimitReached, "the disk is full", "Free some space and try again; nothing stored is lost."),
-    errno.EDQUOT: (LimitReached, "the disk quota is used up", "Free some space and try again."),
-    errno.EFBIG: (LimitReached, "the file would be larger than allowed", "Raise the file-size limit (ulimit -f)."),
-    errno.EMFILE: (LimitReached, "too many files are open", "Raise the limit (ulimit -n) and restart."),
-    errno.EROFS: (NotAllowed, "the file system is read-only", "Mount it read-write and try again."),
-    errno.EACCES: (NotAllowed, "permission denied", "Give your user read and write permission on it (chmod u+rw)."),
-    errno.EPERM: (NotAllowed, "the system does not allow it", "Check its owner and attributes (ls -l, lsattr)."),
-    errno.ELOOP: (NotAllowed, "is a symbolic link", "Put a regular file in its place; links are not followed."),
-    errno.ENAMETOOLONG: (NotAllowed, "the path is too long", "Use shorter names."),
-    errno.ENOENT: (NotFound, "is not there", "Its folder may have been removed: dagentd sessions"),
-    errno.ENOTDIR: (NotAllowed, "a part of the path is not a folder", "Move what is in the way."),
-    errno.EISDIR: (NotAllowed, "is a folder where a file should be", "Move the folder away."),
-}
-
-
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
     """Say what the system refused in one sentence with the file and what to do."""
@@ -181,10 +165,3 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise told(error, path) from error
-
-
-def told(error: OSError, path: Path) -> DagentdError:
-    kind, message, hint = _WORDS.get(
-        error.errno or 0, (DagentdError, f"the system says: {error.strerror}", "Look at the disk and at dmesg.")
-    )
-    return kind(message, path=path, hint=hint)

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from dagentd.adapters import disk, marks
 from dagentd.adapters.temps import Temps
-from dagentd.errors import CorruptFile, NotAllowed, NotFound
+from dagentd.errors import CorruptFile, NotAllowed, NotFound, told
 
 DOCUMENT_LIMIT = 16 << 20
 CHAT_LIMIT = 1 << 30  # a chat of 50 000 messages is 60 MB and is read
@@ -68,7 +68,7 @@ def read(path: Path, limit: int = DOCUMENT_LIMIT) -> bytes:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise disk.told(error, path) from error
+        raise told(error, path) from error
     try:
         return _read_regular(fd, path, limit)
     finally:
@@ -95,7 +95,7 @@ def opened(path: Path) -> BinaryIO:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise disk.told(error, path) from error
+        raise told(error, path) from error
     try:
         _regular(fd, path)
     except BaseException:
@@ -244,7 +244,7 @@ def _open_other(old: int, temp: Path, path: Path) -> int:
     except OSError as error:
         disk.exchange(temp, path)
         _discard(temp)
-        raise disk.told(error, path) from error
+        raise told(error, path) from error
     os.close(old)
     return other
 

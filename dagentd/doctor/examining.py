@@ -15,7 +15,7 @@ from dagentd.doctor import asking
 from dagentd.doctor.checks import machine, places, project, sessions
 from dagentd.doctor.finding import Finding, Findings
 from dagentd.doctor.kinds import Mend, kind_of
-from dagentd.errors import DagentdError, InvalidInput, NotAllowed
+from dagentd.errors import DagentdError, InvalidInput, NotAllowed, told
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
 from dagentd.settings import Settings
@@ -114,4 +114,4 @@ def _guarded(check: Callable[[], Findings]) -> Iterator[Finding]:
     except DagentdError as error:
         yield "unchecked", error
     except OSError as error:
-        yield "unchecked", disk.told(error, Path(os.fsdecode(error.filename or paths.state_dir())))
+        yield "unchecked", told(error, Path(os.fsdecode(error.filename or paths.state_dir())))

@@ -72,6 +72,8 @@ _WORK = (
          "Shorten CLAUDE.md, the spec or the role, or raise `budget.limit`."),
     Kind("compaction", "A model failed or was not asked, so `local` compacted; or nothing could leave chat.",
          "`dagentd compact SESSION --again` once the model answers.", "note"),
+    Kind("paused", "The file that says what is paused makes no sense, so all of the project counts as paused.",
+         "`dagentd resume` sets it aside."),
     Kind("agx", "A file or a lock of AGX is damaged, newer, or held.", "Do what the sentence says."),
     Kind("no-key", "`compaction.backend` is `anthropic`, and dagentd was given no key.",
          "Set `compaction.api_key_command`, or DAGENTD_API_KEY for the daemon.", "note"),

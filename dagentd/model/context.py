@@ -54,6 +54,11 @@ def renewed(before: Fields, ours: Fields, at: str, count: Callable[[str], int]) 
     return {**ordered, "updatedAt": at, "tokens": sizes(ours, count), **others}
 
 
+def holds_more(document: Fields) -> bool:
+    """Whether others keep fields in it: those cannot be made again."""
+    return not document.keys() <= {*FIELDS, *_DERIVED}
+
+
 def sizes(ours: Fields, count: Callable[[str], int]) -> dict[str, int]:
     """The tokens of each part that has any, and of all of them."""
     found = {name: count(_text(ours[name])) for name in _COUNTED if ours.get(name)}

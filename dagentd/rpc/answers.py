@@ -7,7 +7,7 @@ import logging
 import traceback
 from typing import Any
 
-from dagentd.errors import DagentdError, LimitReached
+from dagentd.errors import DagentdError, LimitReached, expected
 from dagentd.model import jsontext
 
 Id = str | int | None
@@ -52,7 +52,8 @@ def _answer(id: Id, outcome: Any) -> bytes:
 
 
 def _error(id: Id, error: BaseException) -> bytes:
-    told = _expected(error) if isinstance(error, DagentdError) else _bug(error)
+    known = expected(error)
+    told = _bug(error) if known is None else _expected(known)
     return jsontext.encode({"jsonrpc": "2.0", "error": told, "id": id})
 
 

@@ -1,4 +1,4 @@
-"""Writing a session's context without opening the session: it holds nothing that could not be made again."""
+"""Writing a session's context without opening the session: what is ours in it can be made again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from dagentd.adapters import aside, clock, disk, files
 from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict, NotFound
-from dagentd.model import jsontext
+from dagentd.model import context, jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import SessionFolder
 from dagentd.store import layout
@@ -48,10 +48,11 @@ def renew_context(folder: SessionFolder, renew: Renew, settle: float, temps: Tem
 def _publish(
     path: Path, after: dict[str, Any], expect: bytes | None, temps: Temps, beside: list[Path]
 ) -> None:
-    """Synced only the first time, as a first rename without that was an empty file after power loss."""
+    """Synced the first time, as a first rename without that was an empty file after power loss, and where others keep
+    fields in it, which are nowhere else."""
+    sync = expect is None or context.holds_more(after)
     with disk.explained(path):
-        text = jsontext.pretty(after)
-        done = files.publish(path, [text], expect=expect, sync=expect is None, temps=temps, beside=beside)
+        done = files.publish(path, [jsontext.pretty(after)], expect=expect, sync=sync, temps=temps, beside=beside)
     if done.replaced is not None:
         done.replaced.close()
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dagentd.adapters import aside, disk, files
-from dagentd.errors import NotAllowed
+from dagentd.errors import NotAllowed, told
 from dagentd.model import records
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.records import Record
@@ -64,7 +64,7 @@ class Journal:
         except FileNotFoundError:
             raise
         except OSError as error:
-            raise disk.told(error, path) from error
+            raise told(error, path) from error
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) and path != Path(os.devnull):
             os.close(fd)
@@ -182,7 +182,7 @@ class Journal:
             self.broken = error
             with contextlib.suppress(OSError, Lost):
                 self._reopen()
-            raise disk.told(error, self.path) from first
+            raise told(error, self.path) from first
 
     def _reopen(self) -> None:
         """A fresh descriptor at the last synced length."""

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from dagentd.adapters import disk
+from dagentd.errors import told
 from dagentd.model import ids
 from dagentd.model.project import Project
 from dagentd.store import own_folder
@@ -49,7 +50,7 @@ class Kept:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise disk.told(error, self.folder) from error
+            raise told(error, self.folder) from error
 
     def free(self, session_id: str) -> Path:
         held = self.of(session_id)

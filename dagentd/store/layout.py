@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import disk, files
-from dagentd.errors import CorruptFile, DagentdError, NotAllowed
+from dagentd.adapters import files
+from dagentd.errors import CorruptFile, DagentdError, NotAllowed, told
 from dagentd.model import ids, jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import DOCUMENTS, FeatureFolder, Project, SessionFolder, Style, Tree
@@ -58,7 +58,7 @@ def _barred(folder: Path, worktree: Path) -> Iterator[DagentdError]:
     try:
         os.listdir(folder)
     except OSError as error:
-        yield disk.told(error, folder)
+        yield told(error, folder)
 
 
 def inside(path: Path, folder: Path) -> bool:
@@ -112,6 +112,11 @@ def _bare(feature: FeatureFolder) -> list[SessionFolder]:
     found = {folder.id: folder for folder in _under_nodes(feature)}
     found |= {folder.id: folder for folder in _in(feature.sessions_dir, feature, None)}
     return [found[name] for name in sorted(found)]
+
+
+def session_ids(feature: FeatureFolder) -> list[str]:
+    """By the names of their files alone; a session that was taken back is among them."""
+    return [folder.id for folder in _bare(feature)]
 
 
 def twins(folder: SessionFolder) -> list[SessionFolder]:

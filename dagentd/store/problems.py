@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from dagentd.adapters import clock
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, LimitReached
 from dagentd.model.problem import Problem, still_wrong
 from dagentd.model.project import SessionFolder
 
@@ -15,6 +15,7 @@ class Problems:
     def __init__(self) -> None:
         self._barred: list[Problem] = []
         self._unserved: dict[Path, Problem] = {}  # by the journal of a session that cannot be opened
+        self._short: dict[Path, LimitReached] = {}  # by the file that was to be written or read
         self._noted: dict[Path, Mapping[str, Problem]] = {}  # of sessions, by kind; while one is open, as it is now
 
     def barred(self, errors: Iterable[DagentdError]) -> None:
@@ -28,11 +29,29 @@ class Problems:
 
     def served(self, folder: SessionFolder) -> None:
         self._unserved.pop(folder.journal, None)
+        self.came_of(folder.journal, None)
 
     def unserved(self, folder: SessionFolder, error: DagentdError) -> None:
+        self.came_of(folder.journal, error)
         known = self._unserved.get(folder.journal)
         if known is None or known.message != error.message:
             self._unserved[folder.journal] = Problem.of(f"session-{folder.id}", error, clock.stamp())
+
+    def came_of(self, path: Path, error: DagentdError | None) -> None:
+        """What was to be done with a file failed, or was done."""
+        if isinstance(error, LimitReached):
+            self._short[path] = error
+        else:
+            self._short.pop(path, None)
+
+    def shortage(self, folder: Path) -> LimitReached | None:
+        """Why something was not done in a folder that may be done once there is room, or a descriptor, again."""
+        for path, error in list(self._short.items()):
+            if not path.parent.is_dir():
+                self._short.pop(path, None)
+            elif path.is_relative_to(folder):
+                return error
+        return None
 
     def forget_others(self, there: set[Path]) -> None:
         """Of sessions that are no longer there, by their journals."""

@@ -46,7 +46,8 @@ class Remover:
         return found
 
     def forget(self, session_id: str) -> list[Path]:
-        """Remove a session and all its traces for good; the files that held them."""
+        """Remove a session and all its traces for good; the files that held them. Those last: if we die before the end,
+        there is something left to forget, and whoever asks again removes the rest."""
         self._resources.check_writable()
         with self._sessions.alone(ids.checked(session_id)):
             sources = self._sources(session_id)
@@ -54,9 +55,10 @@ class Remover:
             found = self._traces(session_id, sources)
             if not found:
                 raise NotFound(f"there is nothing of a session {session_id}", hint="dagentd sessions")
-            forgetting.remove(found, session_id)
             self._drop_links(session_id)
-        self._erase_from_indexes(session_id)
+            self._erase_from_indexes(session_id)
+            forgetting.remove(found, session_id)
+        self._erase_from_indexes(session_id)  # once more: somebody may have searched while the files were there
         return found
 
     def _drop_links(self, session_id: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters.temps import Temps
+from dagentd.errors import DagentdError
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder, GoneFolder, Project, SessionFolder
 from dagentd.store import lock
@@ -20,6 +21,7 @@ from dagentd.store.index import Index
 from dagentd.store.kept import Kept
 from dagentd.store.making import Maker
 from dagentd.store.open_sessions import OpenSessions
+from dagentd.store.pauses import Pauses
 from dagentd.store.problems import Problems
 from dagentd.store.projector import Projector
 from dagentd.store.reconciling import Reconciler
@@ -51,6 +53,7 @@ class Store:
         self._held = None if read_only else lock.take(project, wait)
         if self._held and self._held.stale:
             _log.warning("took over the lock of process %s, which died", self._held.stale.get("pid"))
+        self.pauses = Pauses(project)
         self._projector = Projector(lambda bug: _log.error("while writing documents", exc_info=bug))
         kept, temps, soon = Kept(project), Temps(project.temp_dir), self._projector.soon
         self._resources = Resources(
@@ -136,7 +139,9 @@ class Store:
         return self._remover.traces(session_id)
 
     def forget(self, session_id: str) -> list[Path]:
-        return self._remover.forget(session_id)
+        removed = self._remover.forget(session_id)
+        self.pauses.end(session_id)
+        return removed
 
     # --- keeping ------------------------------------------------------------------------------------------
 
@@ -157,17 +162,30 @@ class Store:
         older version must not undo what a newer one does."""
         if self.read_only or self._sessions.ended or self._problems.is_newer(folder):
             return False
-        if not renew_context(folder, renew, self._resources.settle, self._resources.temps):
-            return False
+        path, failed = folder.document("context"), None
+        try:
+            if not renew_context(folder, renew, self._resources.settle, self._resources.temps):
+                return False
+        except DagentdError as error:
+            failed = error
+            raise
+        finally:
+            self.came_of(path, failed)
         self._resources.announce_update(folder, task, action="context")
         return True
 
+    def came_of(self, path: Path, error: DagentdError | None) -> None:
+        self._problems.came_of(path, error)
+
+    def shortage(self, feature: FeatureFolder) -> DagentdError | None:
+        return self._problems.shortage(feature.path)
+
     @property
     def problems(self) -> list[Problem]:
-        return self._problems.of_project()
+        return [*self._problems.of_project(), *self.pauses.problems()]
 
     def all_problems(self) -> list[Problem]:
-        return self._problems.all()
+        return [*self._problems.all(), *self.pauses.problems()]
 
     def close(self) -> None:
         """Write what is behind, then let go of the lock."""

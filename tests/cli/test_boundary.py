@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -47,6 +48,13 @@ def test_a_command_says_its_status(outcome: BaseException | int | None, status: 
 def test_an_expected_failure_is_a_sentence_and_a_hint(failing: Failing, capsys: pytest.CaptureFixture[str]) -> None:
     assert failing(CorruptFile("is\x1b empty", path="/a/b.json", hint="Restore it.")) == 1
     assert capsys.readouterr().err == "dagentd: /a/b.json: is\\x1b empty\nRestore it.\n"
+
+
+def test_what_the_system_refuses_is_a_sentence_and_a_hint(
+    failing: Failing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert failing(OSError(errno.ENOSPC, "No space left on device", "/a/b.json")) == 1
+    assert capsys.readouterr().err.startswith("dagentd: /a/b.json: the disk is full\nFree some space")
 
 
 def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str]) -> None:

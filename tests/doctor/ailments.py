@@ -131,6 +131,14 @@ def odd(patient: Patient) -> Iterator[object]:
     yield "no messages"
 
 
+@makes("paused")
+def pauses_unreadable(patient: Patient) -> Iterator[object]:
+    patient.project.paused_file.write_text("{")
+    patient.serve()
+    patient.scanned()
+    yield "counts as paused"
+
+
 @makes("copy-")
 def second_chat(patient: Patient) -> Iterator[object]:
     session = json.loads(patient.document("session").read_text())

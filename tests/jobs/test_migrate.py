@@ -33,9 +33,9 @@ from tests.jobs.legacy_files import (
     task_session,
     write,
 )
-from tests.store import reader
 from tests.store.place import FEATURE, PM, PM_NESTED, TASK, Place
-from tests.store.reader import Files
+from tests.torture import reader
+from tests.torture.reader import Files
 
 QUICK = Settings(watch=Watch(settle_ms=5))
 

@@ -20,9 +20,9 @@ from dagentd.settings import Settings
 from dagentd.settings.tables import Watch
 from tests.formats.documents import PLACES, damaged, document, entries
 from tests.jobs.legacy_files import snapshot
-from tests.store import reader
 from tests.store.place import FEATURE, Place
-from tests.store.reader import Files
+from tests.torture import reader
+from tests.torture.reader import Files
 
 QUICK = Settings(watch=Watch(settle_ms=1))
 shapes = st.sampled_from(sorted(PLACES))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import random
@@ -252,6 +253,17 @@ def test_an_expected_error_is_told_as_it_is() -> None:
         "data": {"hint": "dagentd sessions", "path": "/p\udcff"},
     }
     assert told(NotFound("gone"))["data"] == {"hint": ""}
+
+
+def test_what_the_system_refuses_is_no_bug(caplog: pytest.LogCaptureFixture) -> None:
+    """Out of descriptors, every method answered "Internal error" and asked for a report."""
+    error = told(OSError(errno.EMFILE, "Too many open files", "/p/nodes"))
+    assert (error["code"], error["message"], error["data"]["path"]) == (-32004, "too many files are open", "/p/nodes")
+    assert "ulimit" in error["data"]["hint"] and caplog.text == ""
+    library = ImportError("libgit2.so: cannot open shared object file: Too many open files", path="/lib/libgit2.so")
+    assert told(library)["data"]["path"] == "/lib/libgit2.so"
+    for bug in (ImportError("no module"), OSError(errno.EBADF, "Bad file descriptor"), TimeoutError()):
+        assert told(bug)["message"] == "Internal error"
 
 
 def raised() -> Exception:

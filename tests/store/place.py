@@ -12,7 +12,7 @@ from dagentd.model.project import Project
 from dagentd.store.index import Index
 from dagentd.store.session import Session
 from dagentd.store.store import Store
-from tests.store.reader import Files
+from tests.torture.reader import Files
 
 FEATURE, NESTED, TASK = "feat-login", "feat-nested", "task-1"
 PM, PM_NESTED, DEV = f"pm-feature-{FEATURE}", f"pm-feature-{NESTED}", f"dev-task-{FEATURE}-{TASK}-in_dev"
@@ -51,7 +51,7 @@ class Place:
         return Files(self.flat / "sessions", DEV)
 
     def make(self) -> Place:
-        (self.root / ".git").mkdir(parents=True)
+        (self.root / ".git").mkdir(parents=True, exist_ok=True)
         for folder, name in ((self.flat, FEATURE), (self.nested, NESTED)):
             folder.mkdir(parents=True)
             (folder / "feature.json").write_text(json.dumps({"id": name, "name": "F", "theirs": [1]}))

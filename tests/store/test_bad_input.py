@@ -23,8 +23,8 @@ from dagentd.store import projections
 from dagentd.store.index import Index
 from dagentd.store.session import Session
 from dagentd.store.store import Store
-from tests.store import reader
 from tests.store.place import DEV, FEATURE, PM, TASK, Place, said
+from tests.torture import reader
 
 SETTLE = 0.004
 

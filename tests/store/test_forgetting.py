@@ -140,3 +140,17 @@ def test_there_is_nothing_to_forget(served: Served) -> None:
             reader.forget(served.session.id)
         reader.close()
     assert served.journal.exists()
+
+
+def test_one_that_was_interrupted_can_be_finished(told: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks again must find something to forget, or the link and the indexes would keep what they have."""
+    feature = told.folder.feature.path / "feature.json"
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Index, "erase", interrupted)
+        told.store.forget(told.session.id)
+    told.store.forget(told.session.id)
+    assert holding(*places(told)) == [] and "sessionId" not in json.loads(feature.read_bytes())
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt

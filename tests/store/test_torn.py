@@ -10,8 +10,8 @@ import pytest
 
 from dagentd.adapters import disk
 from dagentd.store import projections
-from tests.store import reader
 from tests.store.place import PM, Place, said
+from tests.torture import reader
 
 
 @pytest.fixture(autouse=True)

@@ -68,7 +68,12 @@ class Watch:
             gathered = self._gathering.take(lambda: (self.settle, self.ceiling), left)
             if gathered is None:
                 return None
-            if batch := self._batch(gathered):
+            try:
+                batch = self._batch(gathered)
+            except BaseException:
+                self._gathering.lose()  # what was gathered is not told
+                raise
+            if batch:
                 return batch
 
     def check(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import sys
 from collections import Counter
@@ -10,11 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagentd.adapters import disk
 from dagentd.adapters.watch.batches import Gathering, Sink
 from dagentd.adapters.watch.mounts import Mounts
 from dagentd.adapters.watch.polling import Poller
-from dagentd.errors import DagentdError, LimitReached
+from dagentd.errors import DagentdError, LimitReached, told
 
 if TYPE_CHECKING:
     from dagentd.adapters.watch.inotify import Inotify
@@ -42,6 +42,7 @@ class Coverage:
         self._sink, self._mode = sink, mode
         self._limit = fair_share() if limit is None else limit
         self._poller = Poller(gathering)
+        self._mounts = Mounts(b"")
         self._refusal = ""
         self._native: set[Path] = set()  # without the folder of the cookie, unless it is followed as well
         self.polled: dict[Path, str] = {}
@@ -51,8 +52,9 @@ class Coverage:
     def cover(self, folders: Iterable[Path]) -> set[Path]:
         """Have these heard as well as can be, and find out whether those that were heard still are. Of the ones
         returned something may have been missed; what is polled tells that by itself."""
-        mounts = Mounts.now()
-        missed = {folder for folder in folders if self._cover(folder, mounts)}
+        with contextlib.suppress(OSError):  # no descriptor is to be had: what is mounted is then as it was
+            self._mounts = Mounts.now()
+        missed = {folder for folder in folders if self._cover(folder)}
         self._poller.follow(self.polled)
         return missed
 
@@ -87,7 +89,7 @@ class Coverage:
                 yield "watch-mount", DagentdError(f"{count} folders are on {reason} and are polled", hint=seen)
         refused = ((folder, error) for folder, error in self.absent.items() if error.errno not in _MISSING)
         for folder, error in islice(refused, _TOLD):
-            yield "watch-refused", disk.told(error, folder)
+            yield "watch-refused", told(error, folder)
 
     def _listen(self) -> Inotify | None:
         if self._mode == "poll":
@@ -105,8 +107,8 @@ class Coverage:
             self._refusal = f"there is no inotify to be had ({error.strerror})"
         return None
 
-    def _cover(self, folder: Path, mounts: Mounts) -> bool:
-        reason = self._why_poll(folder, mounts)
+    def _cover(self, folder: Path) -> bool:
+        reason = self._why_poll(folder)
         if self.inotify is None or reason:
             return self._poll(folder, reason or _BY_SYSTEM)
         heard = folder in self._native or folder in self.polled
@@ -123,10 +125,10 @@ class Coverage:
         self._native.add(folder)
         return fresh
 
-    def _why_poll(self, folder: Path, mounts: Mounts) -> str | None:
+    def _why_poll(self, folder: Path) -> str | None:
         if self.inotify is None:
             return _BY_SETTING if self._mode == "poll" else _BY_SYSTEM
-        if self._mode == "auto" and (kind := mounts.remote_kind(folder)):
+        if self._mode == "auto" and (kind := self._mounts.remote_kind(folder)):
             return kind
         return _BY_LIMIT if folder not in self.inotify and self.inotify.count >= self._limit else None
 

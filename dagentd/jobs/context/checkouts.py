@@ -44,7 +44,7 @@ class _Held:
     was_checkout: bool = False
     checkout: Checkout | None = None
     asked: tuple[Head | str, Context] | None = None  # for which HEAD and which settings it was read
-    marks: _Marks | None = None  # of the files it was read from; None: they may change and look the same
+    marks: _Marks | None = None  # of the files it was read from; None: they may read otherwise and look the same
 
 
 class Checkouts:
@@ -90,7 +90,7 @@ class Checkouts:
         held.asked, held.checkout = asked, _checkout(worktree, common, settings, now)
         seen = _marks(worktree, held.checkout.sources)
         settled = all(mark is None or mark[3] < begin - _TICK for _, _, mark in seen)
-        held.marks = seen if settled else None
+        held.marks = seen if settled and not held.checkout.notes else None  # what was missing may be read the next time
 
 
 def _head(worktree: Path, common: Path) -> Head | str:

@@ -54,7 +54,7 @@ def automatic(store: Store, feature: FeatureFolder, settings: Settings, seen: Se
     """What the daemon does by itself: only files that are not as they were when last looked at are read."""
     if store.read_only:
         return []
-    if not settings.migration.enabled:
+    if not settings.migration.enabled or store.pauses.of_project():
         store.withdrawer.resume(feature)
         return []
     return _Run(store, feature, settings, seen, asked=False).all_of(None)
@@ -115,7 +115,7 @@ class _Run:
             said, lasting = self._attempt(unit)
         except FileNotFoundError:
             return []
-        if lasting:
+        if lasting and not any(file.action == "paused" for file in said):
             self._seen.note(unit, now, said)
         if self._seen.is_news(unit, said):
             self._announce(said)
@@ -126,6 +126,7 @@ class _Run:
         known = self._knowledge()
         for _ in range(_TRIES):
             try:
+                self._store.came_of(unit[0].path, None)
                 if reading.is_done(unit, known):
                     return planning.done(unit, known), True
                 with uncollected():
@@ -133,6 +134,7 @@ class _Run:
             except files.Changed:
                 continue
             except DagentdError as error:
+                self._store.came_of(unit[0].path, error)
                 about_content = isinstance(error, CorruptFile) and error.path in {str(file.path) for file in unit}
                 return planning.failures(unit, error), about_content
         hint = "Try again when it has ended."
@@ -145,6 +147,8 @@ class _Run:
 
     def _migrated(self, found: Found, known: Known) -> list[File]:
         action = planning.decide(found, known, asked=self._asked)
+        if action in DUE and not self._asked and self._store.pauses.on(found.converted.session_id):
+            return planning.lines(found, "paused")
         if action not in DUE:
             return planning.lines(found, action)
         added = apply(self._store, found, self._keep, self._settle)

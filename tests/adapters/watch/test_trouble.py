@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -250,3 +251,25 @@ def test_a_state_folder_that_vanishes_is_said_and_harms_nobody(listener: Listene
     goes_deaf(listener, folders[0])
     listener.until(lambda: listener.lost, "that something was lost")
     listener.sees_writing(folders[0], MARK * 2)
+
+
+def test_without_a_descriptor_to_look_at_mounts_it_hears_all_the_same(
+    listener: Listener, folders: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: Path) -> bytes:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    listener.sees_writing(folders[0])
+
+
+def test_what_was_gathered_and_could_not_be_told_is_told_as_lost(
+    listener: Listener, folders: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listener.beats = False
+    with monkeypatch.context() as patch:
+        patch.setattr(listener.watch._followed, "concerned", {}.pop)
+        (folders[0] / "unheard").write_text("x")
+        with pytest.raises(KeyError):
+            listener.take(30)
+    listener.until(lambda: listener.lost, "the loss")

@@ -40,6 +40,10 @@ class Files:
         return self._path("session", ".json")
 
     @property
+    def context(self) -> Path:
+        return self._path("context", ".json")
+
+    @property
     def agent(self) -> Path:
         return self._path("agent-description", ".json")
 

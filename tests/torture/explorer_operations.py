@@ -1,0 +1,284 @@
+"""What the torture tests have done by a process that they stop: the real operations, on real files."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+
+from dagentd.adapters import clock, disk
+from dagentd.errors import Conflict, NotFound
+from dagentd.jobs import context, migration
+from dagentd.jobs.agx import Agx
+from dagentd.jobs.archive import archive_ended
+from dagentd.jobs.compaction import Compactor, How
+from dagentd.jobs.context.checkouts import Checkouts
+from dagentd.settings import Settings
+from dagentd.store import projections
+from dagentd.store.agx import configs
+from dagentd.store.index import Index
+from dagentd.store.ledger import Ledger
+from dagentd.store.session import Session
+from dagentd.store.store import Store
+from tests.store.place import FEATURE, NESTED, PM, TASK, Place
+from tests.torture.explorer_power import Power
+from tests.torture.explorer_time import Time
+from tests.torture.explorer_wire import Job, say
+
+SEEDED = ("m0", "m1", "m2")
+
+
+class Life:
+    """A process of dagentd, from its start to its end."""
+
+    def __init__(self, job: Job, power: Power, time: Time) -> None:
+        self.job, self.root, self.power, self.time = job, Path(job.root), power, time
+        self._opened = False
+
+    @cached_property
+    def store(self) -> Store:
+        self._opened = True
+        return Store(Place(self.root).project, Index(self.root / "index.sqlite"))
+
+    @property
+    def pm(self) -> Session:
+        return self.store.session(PM)
+
+    @cached_property
+    def compactor(self) -> Compactor:
+        return Compactor(Ledger(self.root / "ledger.jsonl"))
+
+    @cached_property
+    def agx(self) -> Agx:
+        return Agx(lambda: Settings().agx, lambda: [self.root])
+
+    def ack(self, *told: str) -> None:
+        with self.power.lock:
+            for each in told:
+                say(f"ack {each}")
+
+    def close(self) -> None:
+        if self._opened:
+            self.store.close()
+
+
+# --- a session ----------------------------------------------------------------------------------------------------
+
+
+def _create_flat(life: Life) -> None:
+    life.ack(life.store.get_or_create("feature", "pm", FEATURE).id)
+
+
+def _create_nested(life: Life) -> None:
+    life.ack(life.store.get_or_create("feature", "pm", NESTED).id)
+
+
+def _create_task(life: Life) -> None:
+    life.ack(life.store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").id)
+
+
+def _seed(life: Life) -> None:
+    session = life.store.get_or_create("feature", "pm", FEATURE)
+    session.add([{"id": name, "role": "user", "content": f"said in {name}"} for name in SEEDED])
+
+
+def _adopt(life: Life) -> None:
+    life.ack(life.pm.id)
+
+
+def _open(life: Life) -> None:
+    life.store.reconcile()
+
+
+def _add(life: Life) -> None:
+    life.pm.add([{"id": "one", "role": "user", "content": "1"}])
+    life.ack("one")
+    life.pm.add([{"id": name, "role": "user", "content": name} for name in ("two", "three")])
+    life.ack("two", "three")
+
+
+def _clear(life: Life) -> None:
+    life.pm.clear()
+    life.ack("cleared")
+
+
+def _compact(life: Life) -> None:
+    if life.compactor.compact(life.pm, Settings(), How(seconds=0))["messagesCompacted"]:
+        life.ack("compacted")
+
+
+def _undo(life: Life) -> None:
+    with contextlib.suppress(Conflict):  # it was undone before the crash
+        life.compactor.undo(life.pm)
+        life.ack("undone")
+
+
+def _compact_again(life: Life) -> None:
+    """As `compact --again` does once a model has answered: two are undone and one is made, in one append."""
+    with contextlib.suppress(Conflict):
+        start = life.pm.before("local")
+        ids = [one.id for one in start.messages]
+        life.pm.compact(start, ids, {"summary": {"decisions": ["better"]}, "backend": "anthropic"})
+        life.ack("again")
+
+
+def _archive(life: Life) -> None:
+    life.pm.archive()
+    life.ack("archived")
+
+
+def _archive_ended(life: Life) -> None:
+    life.store.reconcile()
+    if archive_ended(life.store, life.store.feature(FEATURE), Settings()):
+        life.ack("archived")
+
+
+def _checkpoint(life: Life) -> None:
+    life.pm.update_checkpoint({"summary": {"completed": ["done"]}})
+    life.ack("updated")
+
+
+def _pin(life: Life) -> None:
+    life.pm.pin(message="m1")
+    life.ack("pinned")
+
+
+def _context(life: Life) -> None:
+    rebuilt = context.rebuild(life.store, life.store.feature(FEATURE), Settings(), Checkouts())
+    assert not rebuilt.errors, rebuilt
+    life.ack("context")
+
+
+def _restore(life: Life) -> None:
+    try:
+        life.store.restore(PM, NESTED)
+        life.ack("restored")
+    except NotFound:  # it is back since before the crash
+        life.store.reconcile()
+
+
+def _forget(life: Life) -> None:
+    with contextlib.suppress(NotFound):
+        life.store.forget(PM)
+        life.ack("forgotten")
+
+
+def _take_in(life: Life) -> None:
+    life.pm.reconcile()
+    life.ack("app-1")
+
+
+def _take_in_late(life: Life) -> None:
+    """The app writes at the worst instant: its chat was compared with what we know, and is now replaced."""
+    session, chat_file = life.pm, life.pm.folder.document("chat")
+    before, done = disk.step, threading.Event()
+
+    def step(what: str, path: str | Path) -> None:
+        if what == "rename" and path == chat_file and not done.is_set():
+            done.set()
+            chat = json.loads(chat_file.read_bytes())
+            chat["messages"].append({"id": "app-1", "role": "user", "content": "late", "timestamp": "2026-01-01"})
+            chat_file.write_text(json.dumps(chat))
+            say("ack app-1")  # whole on disk: it must not be lost
+        before(what, path)
+
+    disk.step = step
+    session.add([{"id": "one", "role": "user", "content": "1"}])
+    life.ack("one")
+
+
+# --- older files --------------------------------------------------------------------------------------------------
+
+
+def _migrate(life: Life) -> None:
+    for feature in life.store.features():
+        for file in migration.run(life.store, feature, Settings()):
+            assert file.error is None, file
+            life.ack(str(file.session_id))
+
+
+def _roll_back(life: Life) -> None:
+    for feature in life.store.features():
+        for file in migration.rollback(life.store, feature):
+            assert file.error is None, file
+            life.ack(str(file.session_id))
+
+
+# --- AGX ----------------------------------------------------------------------------------------------------------
+
+
+def _agx_follow(life: Life) -> None:
+    life.agx.settle(life.root)
+    life.agx.updated([life.root])
+
+
+# --- until it is killed -------------------------------------------------------------------------------------------
+
+
+def _append(life: Life) -> None:
+    """Add for ever from several threads: the test ends it."""
+    projections._APART = 0.005
+    sessions = [life.store.get_or_create("feature", "pm", FEATURE), life.store.get_or_create("feature", "pm", NESTED)]
+    for session in sessions:
+        if session.messages(0)[1] > 100:  # keeps the rounds short
+            session.clear()
+    threads = [
+        threading.Thread(target=_loop, args=(life, session, f"{life.job.label}-{number}"), daemon=True)
+        for number, session in enumerate([*sessions, *sessions])
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _loop(life: Life, session: Session, name: str) -> None:
+    for number in itertools.count():
+        ids = [f"{name}-{number}"] if number % 3 else [f"{name}-{number}a", f"{name}-{number}b"]
+        session.add([{"id": one, "role": "user", "content": f"{one} é 🙂"} for one in ids])
+        life.ack(f"{session.id} {' '.join(ids)}")
+        if number % 7 == 6:
+            version = session.update_checkpoint({"summary": {"completed": [name, str(number)]}})["version"]
+            life.ack(f"{session.id} v{version}")
+
+
+OPERATIONS: dict[str, Callable[[Life], object]] = {
+    "create flat": _create_flat,
+    "create nested": _create_nested,
+    "create task": _create_task,
+    "seed": _seed,
+    "adopt": _adopt,
+    "open": _open,
+    "add": _add,
+    "clear": _clear,
+    "compact": _compact,
+    "undo": _undo,
+    "compact again": _compact_again,
+    "archive": _archive,
+    "archive ended": _archive_ended,
+    "checkpoint": _checkpoint,
+    "pin": _pin,
+    "context": _context,
+    "restore": _restore,
+    "forget": _forget,
+    "take in": _take_in,
+    "take in late": _take_in_late,
+    "append": _append,
+    "migrate": _migrate,
+    "roll back": _roll_back,
+    "agx new": lambda life: life.agx.new(life.root, "fresh"),
+    "agx switch": lambda life: life.agx.switch(life.root, "side"),
+    "agx archive": lambda life: life.agx.archive(life.root, "side"),
+    "agx restore": lambda life: life.agx.restore(life.root, "old"),
+    "agx bring back": lambda life: life.agx.restore(life.root, "gone"),
+    "agx mend": lambda life: life.agx.restore(life.root, "broken"),
+    "agx claude": lambda life: life.agx.claude(life.root, "abc", "side"),
+    "agx remove": lambda life: life.agx.cleanup(life.root, ["side"]),
+    "agx follow": _agx_follow,
+    "agx configure": lambda life: configs.set_user("session.backupCount", 9, 5, clock.now()),
+    "agx index": lambda life: life.agx.index(rebuild=True),
+}

@@ -1,0 +1,120 @@
+"""The end of a process at one durable step: by kill -9, or by a power failure that takes what was not synced."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from dagentd.adapters import disk
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
+
+# kill: all that was done is on disk. power: bytes that were not synced are lost, every name stays. names: names that
+# were made, changed or removed in a folder that was not synced since are as they were, and unsynced bytes are lost too.
+How = Literal["kill", "power", "names"]
+WAYS: tuple[How, ...] = ("kill", "power", "names")
+CRASHED = 77
+
+
+class Power:
+    """Counts the calls at the one door for writes, and ends the process at one of them."""
+
+    def __init__(self, crash: int, how: How, stash: Path) -> None:
+        self.count, self.crash = 0, crash
+        self.lock = threading.RLock()
+        self.seen: Callable[[str, object], None] = lambda what, path: None
+        self._unsynced: dict[tuple[int, int], tuple[int, int]] = {}  # inode: descriptor, size that is safe
+        self._real = (os.write, os.fsync, os.fdatasync)
+        self._names = Names(stash) if how == "names" else None
+        disk.step = self.step
+        if how != "kill":
+            disk.write_some = self._write
+            os.fsync = lambda fd: self._sync(fd, self._real[1])
+            os.fdatasync = lambda fd: self._sync(fd, self._real[2])
+
+    def step(self, what: str, path: object) -> None:
+        with self.lock:
+            self.count += 1
+            if self.count == self.crash:
+                self._end()
+            self.seen(what, path)
+
+    def _end(self) -> None:
+        for fd, size in self._unsynced.values():
+            os.ftruncate(fd, size)
+        if self._names:
+            self._names.undo()
+        os._exit(CRASHED)
+
+    def _write(self, fd: int, data: Buffer) -> int:
+        with self.lock:
+            found = os.fstat(fd)
+            self._unsynced.setdefault((found.st_dev, found.st_ino), (os.dup(fd), found.st_size))
+            return self._real[0](fd, data)
+
+    def _sync(self, fd: Any, real: Callable[[Any], None]) -> None:
+        real(fd)
+        with self.lock:
+            found = os.fstat(fd)
+            held = self._unsynced.pop((found.st_dev, found.st_ino), None)
+            if held is not None:
+                os.close(held[0])
+
+
+class Names:
+    """What each name meant before it was changed, until its folder is synced."""
+
+    def __init__(self, stash: Path) -> None:
+        self._before: dict[Path, dict[str, Path | None]] = {}  # folder: name: what was there, kept under another name
+        self._stash = stash
+        shutil.rmtree(stash, ignore_errors=True)
+        stash.mkdir()
+        self._follow("create", lambda path: [path])
+        self._follow("link", lambda source, target: [target])
+        self._follow("remove", lambda path: [path])
+        self._follow("make_folder", lambda path: [path])
+        self._follow("rename_new", lambda source, target: [source, target])
+        self._follow("exchange", lambda source, target: [source, target])
+        self._real_sync = disk.sync_folder
+        disk.sync_folder = lambda path: self._synced(path)
+
+    def _follow(self, name: str, touched: Callable[..., list[Path]]) -> None:
+        real = getattr(disk, name)
+
+        def call(*arguments: Any) -> Any:
+            for path in touched(*arguments):
+                self._note(path)
+            return real(*arguments)
+
+        setattr(disk, name, call)
+
+    def _note(self, path: Path) -> None:
+        held = self._before.setdefault(path.parent, {})
+        if path.name not in held:
+            held[path.name] = self._kept(path)
+
+    def _kept(self, path: Path) -> Path | None:
+        if not os.path.lexists(path):
+            return None
+        kept = self._stash / str(len(os.listdir(self._stash)))
+        os.link(path, kept, follow_symlinks=False)
+        return kept
+
+    def _synced(self, folder: Path) -> None:
+        self._real_sync(folder)
+        self._before.pop(folder, None)
+
+    def undo(self) -> None:
+        for folder, names in self._before.items():
+            for name, before in names.items():
+                path = folder / name
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+                if before is not None and folder.is_dir():
+                    before.rename(path)

@@ -1,0 +1,70 @@
+"""Every operation, stopped at each of its durable steps: by kill -9, and by a power failure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.torture import explorer_agx, explorer_migrations, explorer_sessions
+from tests.torture.explorer import Make, explore
+from tests.torture.explorer_agx import AgxCase
+from tests.torture.explorer_migrations import MigrationCase
+from tests.torture.explorer_power import WAYS, How
+from tests.torture.explorer_sessions import SessionCase
+from tests.torture.explorer_wire import Lane, lane
+
+Record = Callable[[str, object], None]
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """In memory where there is such a place: what is synced there costs nothing, and who dies decides what is lost."""
+    fast = Path("/dev/shm")
+    with TemporaryDirectory(dir=fast if os.access(fast, os.W_OK) else None) as made:
+        yield Path(made)
+
+
+@pytest.fixture(scope="module")
+def lanes() -> Iterator[list[Lane]]:
+    with lane() as one, lane() as two:
+        yield [one, two]
+
+
+def _explore(name: str, make: Make, how: How, folder: Path, lanes: list[Lane], record: Record) -> None:
+    points = explore(make, how, folder, lanes)
+    assert points > 3
+    record("crash points", [name, how, points])  # told at the end of the run, by tests/conftest.py
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize(
+    ("op", "prepare", "check"),
+    explorer_sessions.CASES,
+    ids=[f"{op}-{prepare.__name__}" for op, prepare, _ in explorer_sessions.CASES],
+)
+def test_sessions(
+    op: str, prepare: explorer_sessions.Prepare, check: explorer_sessions.Check, how: How, folder: Path,
+    lanes: list[Lane], record_property: Record,
+) -> None:  # fmt: skip
+    make = partial(SessionCase, op, prepare=prepare, check=check)
+    _explore(op, make, how, folder, lanes, record_property)
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize(
+    ("op", "prepare"), explorer_migrations.CASES, ids=[f"{op}-{p.__name__}" for op, p in explorer_migrations.CASES]
+)
+def test_migrations(
+    op: str, prepare: explorer_migrations.Prepare, how: How, folder: Path, lanes: list[Lane], record_property: Record
+) -> None:
+    _explore(op, partial(MigrationCase, op, prepare=prepare), how, folder, lanes, record_property)
+
+
+@pytest.mark.parametrize(("op", "how"), explorer_agx.CASES)
+def test_agx(op: str, how: How, folder: Path, lanes: list[Lane], record_property: Record) -> None:
+    _explore(op, partial(AgxCase, op), how, folder, lanes, record_property)
