@@ -17,6 +17,11 @@ from tests.e2e.transcript import scrub_text
 PICTURE = Path(__file__).parent / "e2e" / "transcripts" / "demo.svg"
 WIDTH = 84
 _FONTS = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace"
+_CHARACTER = 12.2  # how wide rich takes one to be
+_LED = re.compile(
+    r'x="(?P<x>[\d.]+)" (?P<y>y="[\d.]+") textLength="(?P<length>[\d.]+)"(?P<rest>[^>]*)>'
+    r"(?P<blanks>(?:&#160;)+)(?P<first>(?!&#160;)[^<])"
+)
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -27,7 +32,14 @@ def made() -> str:
     drawn = console.export_svg(title="dagentd demo", unique_id="dagentd")
     without = re.sub(r"\s*@font-face \{.*?\}", "", drawn, flags=re.DOTALL)
     named = re.sub(r"font-family: Fira Code, monospace", f"font-family: {_FONTS}", without)
-    return "".join(f"{line.rstrip()}\n" for line in named.splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in _LED.sub(_moved, named).splitlines())
+
+
+def _moved(text: re.Match[str]) -> str:
+    """Blanks before a text are its place: some programs that show SVG leave them out."""
+    by = text["blanks"].count("&#160;") * _CHARACTER
+    x, length = float(text["x"]) + by, float(text["length"]) - by
+    return f'x="{x:g}" {text["y"]} textLength="{length:g}"{text["rest"]}>{text["first"]}'
 
 
 def printed() -> str:
@@ -43,7 +55,8 @@ def words(svg: str) -> list[str]:
     lines: dict[str, str] = {}
     for text in ElementTree.fromstring(svg).iter(f"{_SVG}text"):
         line = text.get("clip-path", "title")
-        lines[line] = lines.get(line, "") + (text.text or "").replace("\xa0", " ")
+        column = round(float(text.get("x", 0)) / _CHARACTER)
+        lines[line] = lines.get(line, "").ljust(column) + (text.text or "").replace("\xa0", " ")
     return [scrub_text(text).rstrip() for text in lines.values()]
 
 
