@@ -12,6 +12,7 @@ import click
 
 from dagentd import __version__
 from dagentd.cli import output
+from dagentd.cli.examples import with_examples
 from dagentd.errors import Unreachable, expected
 
 # Name: where the command is, and its line in `dagentd --help`. The line is here because importing all
@@ -57,6 +58,11 @@ COMMANDS = {
     "top": ("dagentd.cli.top:top", "Watch projects, sessions, queues and events live."),
     "demo": ("dagentd.cli.demo:demo", "Show on a sample repository what dagentd does."),
     "config": ("dagentd.cli.config:config", "Show the settings in effect and where each comes from."),
+    "completion": (
+        "dagentd.cli.completion:completion",
+        "Print the script that completes commands, options and session ids in a shell.",
+    ),
+    "man": ("dagentd.cli.manual:man", "Print the manual page, for man to show."),
 }
 
 _UNREACHABLE = 3
@@ -73,7 +79,7 @@ class _Commands(click.Group):
         module, attribute = COMMANDS[cmd_name][0].split(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
-        return command
+        return with_examples(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -92,6 +98,9 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="dagentd", message="%(prog)s %(version)s")
 def root() -> None:
     """Keep the session files of AI coding agents right."""
+
+
+with_examples(root, "")
 
 
 def main() -> NoReturn:
@@ -120,10 +129,10 @@ def run(args: Sequence[str]) -> int:
 def _invoke(args: list[str]) -> int:
     """Not click's own main(): that answers a closed pipe with status 1, as if we had found a problem.
     A command returns its exit status, or nothing for 0."""
-    if instruction := os.environ.get("_DAGENTD_COMPLETE"):
-        from click.shell_completion import shell_complete
+    if shell := os.environ.get("_DAGENTD_COMPLETE"):
+        from dagentd.cli.completion.completing import complete
 
-        return shell_complete(root, {}, "dagentd", "_DAGENTD_COMPLETE", instruction)
+        return complete(shell, args)
     try:
         with root.make_context("dagentd", args) as ctx:
             return int(root.invoke(ctx) or 0)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from dagentd.adapters import disk
+from dagentd.errors import told
 from dagentd.model import ids
 from dagentd.model.project import Project
 from dagentd.store import own_folder
@@ -42,10 +43,14 @@ class Kept:
 
     def _names(self) -> list[str]:
         """What is behind a link was not kept by us."""
+        if not own_folder.is_own(self._project, self.folder):
+            return []
         try:
-            return os.listdir(self.folder) if own_folder.is_own(self._project, self.folder) else []
+            return os.listdir(self.folder)
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise told(error, self.folder) from error
 
     def free(self, session_id: str) -> Path:
         held = self.of(session_id)

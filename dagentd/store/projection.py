@@ -9,7 +9,7 @@ from typing import Any
 
 from dagentd.adapters import aside, clock, files
 from dagentd.adapters.temps import Temps
-from dagentd.errors import DagentdError
+from dagentd.errors import CorruptFile, DagentdError, NotAllowed
 from dagentd.model import jsontext
 from dagentd.model.documents import Chat, Checkpoint, Document
 from dagentd.model.jsontext import Undecodable
@@ -58,6 +58,12 @@ class Projection:
             return None
         self.vanished = None
         return None if files.digest(data) == self.digest else data
+
+    @property
+    def refused_for_now(self) -> bool:
+        """For want of a descriptor, or by a disk that failed: that may pass without a word. Not for what the file is,
+        or who may read it."""
+        return self.refused is not None and not isinstance(self.refused, NotAllowed | CorruptFile)
 
     def parse(self, data: bytes) -> dict[str, Any]:
         """The document, checked for its shape; Undecodable if it has none."""

@@ -36,7 +36,7 @@ class Projections:
         self._settle = settle
         self._files = {name: Projection(name, path, temps) for name, path in places(folder).items()}
         self._io = threading.RLock()
-        self._next_write = self._next_probe = 0.0
+        self._next_write = self._next_probe = self._next_look = 0.0
         self._failures = 0
         self._saved = clock.monotonic()
 
@@ -145,11 +145,11 @@ class Projections:
             if self._chronicle.gone:
                 self.close()
                 return None
-            well = self._try(now, lambda: self._take_late(now)) and self._appendable(now)
+            well, readable = self._try(now, lambda: self._take_late(now)) and self._appendable(now), self._readable(now)
             if self.dirty():
                 well = well and now >= self._next_write and self._try(now, self._write)
             self._save(now)
-            if well:
+            if well and readable:
                 self._failures = 0
                 self._chronicle.problems.pop("documents", None)
             return self._next_due()
@@ -162,6 +162,19 @@ class Projections:
                 self._next_probe = now + self._longer()
         return not self._chronicle.journal.broken
 
+    def _readable(self, now: float) -> bool:
+        """What could not be read for a reason that may have passed is read again: nobody may come to look."""
+        if self._refused_for_now() and now >= self._next_look:
+            self._try(now, self._look_again)
+            self._next_look = now + self._longer() if self._refused_for_now() else 0.0
+        return not self._refused_for_now()
+
+    def _look_again(self) -> None:
+        self.look()
+
+    def _refused_for_now(self) -> bool:
+        return not self._chronicle.read_only and any(each.refused_for_now for each in self._files.values())
+
     @property
     def failing(self) -> bool:
         """The documents cannot be written just now."""
@@ -170,6 +183,7 @@ class Projections:
     def _next_due(self) -> float | None:
         due = [late.due for each in self._files.values() for late in each.replaced]
         due += [self._next_probe] if self._chronicle.journal.broken else []
+        due += [self._next_look] if self._refused_for_now() else []
         return min([*due, *([self._next_write] if self.dirty() else [])], default=None)
 
     def _try(self, now: float, work: Callable[[], None]) -> bool:

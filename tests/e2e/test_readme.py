@@ -104,7 +104,7 @@ def example(language: str, folder: Path) -> Path:
 
 def test_the_example_in_python_runs(tmp_path: Path) -> None:
     with stage(SERVED) as here:
-        line = [sys.executable, "-u", example("python", tmp_path)]
+        line = [sys.executable, "-u", str(example("python", tmp_path))]
         with subprocess.Popen(line, cwd=here.shop, env=here.env, stdout=subprocess.PIPE, text=True) as running:
             until(lambda: "Hello" in here.run("dagentd", "messages", SESSION))
             assert running.stdout

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dagentd.adapters import clock, disk
+from dagentd.adapters import clock, disk, files
 from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, NotAllowed, NotFound
 from dagentd.store import projections
 from dagentd.store.index import Index
@@ -466,6 +466,33 @@ def test_what_is_well_again_is_seen_to_be_so_without_anybody_looking(
         while store.all_problems():
             time.sleep(0.01)
     assert reader.agree(place.pm).chat[0] == "a"
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO])
+def test_a_document_that_could_not_be_read_is_read_again_without_anybody_looking(
+    place: Place, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """What the app had written into it was not taken in, and it was not written again, until the next look."""
+    with place.session() as session:
+        session.add(said("a"))
+        session.reconcile()
+        chat = reader.whole(place.pm.chat)
+        chat["messages"].append({"id": "theirs", "role": "user", "content": "x", "timestamp": "2026-01-01"})
+        place.pm.chat.write_text(json.dumps(chat))
+        real, failed = files._open, threading.Event()
+
+        def refused(path: Path) -> int:
+            if path == place.pm.chat and not failed.is_set():
+                failed.set()
+                raise OSError(number, os.strerror(number), str(path))
+            return real(path)
+
+        monkeypatch.setattr(files, "_open", refused)
+        session.look()
+        assert failed.is_set()
+        while ids(session) != ["a", "theirs"]:  # the test's time limit ends this
+            time.sleep(0.01)
+    reader.once(reader.agree(place.pm), {"a", "theirs"})
 
 
 def test_a_document_that_failed_is_written_at_the_end_if_it_can_be(place: Place, faults: Faults, wait: Wait) -> None:

@@ -283,3 +283,11 @@ def test_what_lies_behind_a_link_was_not_kept(served: Served, tmp_path: Path) ->
     assert Kept(served.project).all() == {} and Kept(served.project).of(served.session.id) == []
     with pytest.raises(DagentdError, match="is a link"):
         served.again()
+
+
+def test_something_else_in_the_place_of_the_folder_is_told_in_words(served: Served) -> None:
+    served.close()
+    shutil.rmtree(served.project.kept_dir)
+    served.project.kept_dir.write_text("mine")
+    with pytest.raises(DagentdError, match="a part of the path is not a folder"):
+        Kept(served.project).all()

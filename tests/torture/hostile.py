@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,9 +89,16 @@ class Hostile:
         alone.once(self.project, Settings())
         return self
 
-    def work(self) -> None:
+    first_words = SAID[0]["content"]
+
+    def dagentd(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "dagentd", *arguments]
+        return subprocess.run(line, cwd=self.sample.root, capture_output=True, text=True, timeout=60, check=False)
+
+    def work(self, until_forgotten: bool = True) -> None:
         """All that dagentd does in a project. What it refuses it says in a DagentdError; nothing else may be raised."""
-        for act in _acts(self.project):
+        acts = _acts(self.project)
+        for act in acts if until_forgotten else acts[:-4]:
             with contextlib.suppress(DagentdError):
                 act()
 

@@ -36,7 +36,7 @@ def rebuild(
     in a worktree that is being removed, nor without the lock."""
     if asked is None and store.pauses.of_project():
         return Rebuilt()
-    checkout = shared.look(feature.tree.worktree, settings, fresh=fresh)
+    checkout = shared.look(feature.tree.worktree, store.project.common_dir, settings, fresh=fresh)
     if checkout is None:
         return Rebuilt()
     parts = feature_parts.read(feature, attachment_room(settings))

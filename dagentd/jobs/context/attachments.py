@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import disk, files
-from dagentd.errors import DagentdError, NotAllowed
+from dagentd.errors import DagentdError, LimitReached, NotAllowed
 from dagentd.jobs.context import texts
 from dagentd.model.project import FeatureFolder
 
@@ -34,6 +34,8 @@ def attachments(feature: FeatureFolder, listed: object, room: int) -> Attachment
         found.sources.add(path)
         try:
             entry = _entry(path, worktree, shown, room)
+        except LimitReached:
+            raise
         except DagentdError as error:
             found.notes.append(f"Attachment {shown}: {error.message}.")
             continue

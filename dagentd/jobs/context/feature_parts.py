@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dagentd.adapters import clock
-from dagentd.errors import CorruptFile, DagentdError
+from dagentd.errors import CorruptFile, DagentdError, LimitReached
 from dagentd.jobs.context import texts
 from dagentd.jobs.context.attachments import attachments
 from dagentd.jobs.context.texts import Text
@@ -58,6 +58,8 @@ def _parsed(feature: FeatureFolder, name: str, parse: Callable[[Any], T], notes:
         return parse(_settled(feature.path / name))
     except FileNotFoundError:
         return None
+    except LimitReached:
+        raise
     except (DagentdError, Undecodable) as error:
         told = error.message if isinstance(error, DagentdError) else str(error)
         notes.append(f"{texts.name(feature.path / name, feature.tree.worktree)}: {told}.")

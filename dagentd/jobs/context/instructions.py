@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, LimitReached
 from dagentd.jobs.context import texts
 from dagentd.jobs.context.texts import Text
 from dagentd.model import claude_md
@@ -55,6 +55,8 @@ class _Reading:
             text = claude_md.without_comments(texts.read(path, self._worktree))
         except FileNotFoundError:
             return False
+        except LimitReached:  # out of descriptors: an agent without its rules is worse than one with those of before
+            raise
         except DagentdError as error:
             self._note(path, error.message, importer)
             return False

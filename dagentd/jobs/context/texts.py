@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dagentd.adapters import files
-from dagentd.errors import CorruptFile, DagentdError, NotAllowed
+from dagentd.errors import CorruptFile, DagentdError, LimitReached, NotAllowed
 from dagentd.model import oneline
 
 LIMIT = 4 << 20  # bytes; Claude Code skips larger ones too
@@ -23,12 +23,15 @@ class Text:
 
 
 def plain(path: Path, worktree: Path) -> Text:
-    """A file as it is; an empty text if there is none, or with a note if it cannot be used."""
+    """A file as it is; an empty text if there is none, or with a note if it cannot be used. Out of descriptors nothing
+    is known of it: LimitReached."""
     sources = frozenset((path, *way(path, worktree)))
     try:
         return Text(read(path, worktree).strip("\n"), sources=sources)
     except FileNotFoundError:
         return Text(sources=sources)
+    except LimitReached:
+        raise
     except DagentdError as error:
         return Text(notes=(f"{name(path, worktree)}: {error.message}.",), sources=sources)
 

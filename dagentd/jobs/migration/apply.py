@@ -27,7 +27,7 @@ def apply(store: Store, found: Found, keep: int, settle: float) -> int:
     try:
         if imported.made:
             _complete(store, found, imported.session, keep)
-        else:
+        if not (imported.made and _missing(imported.session) is None):  # one that was made before a failure has none
             imported.session.reconcile()  # so that the documents are there to be compared
         _verify(store, found, imported, settle)
         _note(imported.session, found)
@@ -51,9 +51,8 @@ def _verify(store: Store, found: Found, imported: Imported, settle: float) -> No
     """The four points of the format's own notes: the new files are there, content and order are kept, times make
     sense, and there is a backup of what was read."""
     folder = imported.session.folder
-    for name in ("session", "chat"):
-        if not folder.document(name).exists():
-            raise _wrong(found, f"the {name} document of {folder.id} was not written")
+    if (name := _missing(imported.session)) is not None:
+        raise _wrong(found, f"the {name} document of {folder.id} was not written")
     if not store.importer.shows(imported.session, imported.added):
         _verify_read(store, found, imported, settle)
     if not all(times.parse(raw["timestamp"]) for raw in found.converted.messages):
@@ -61,6 +60,10 @@ def _verify(store: Store, found: Found, imported: Imported, settle: float) -> No
     for file, content in zip(found.unit, found.contents, strict=True):
         if not legacy.is_backed_up(file.path, content.data):
             raise _wrong(found, "there is no backup")
+
+
+def _missing(session: Session) -> str | None:
+    return next((name for name in ("session", "chat") if not session.folder.document(name).exists()), None)
 
 
 def _verify_read(store: Store, found: Found, imported: Imported, settle: float) -> None:

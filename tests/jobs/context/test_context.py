@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -15,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from dagentd.adapters import clock, tokens
+from dagentd.adapters import clock, files, tokens
 from dagentd.adapters.git import project_at, repository
-from dagentd.errors import NotAllowed
+from dagentd.errors import LimitReached, NotAllowed
 from dagentd.jobs import due
 from dagentd.jobs.context import rebuild, rebuild_one
 from dagentd.model import sections
@@ -556,3 +557,35 @@ def test_features_of_a_worktree_are_rebuilt_beside_each_other(project: SamplePro
             commit = git(project.worktree, "rev-parse", "HEAD")
             assert [read(path)["gitCommit"] for path in paths] == [commit] * 6
     contexts.store.close()
+
+
+# --- when the system fails -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO])
+def test_a_file_that_cannot_be_read_just_now_is_read_the_next_time(
+    project: SampleProject, contexts: Contexts, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Out of descriptors, a context lost the rules of its project, and what was read was held until they changed."""
+    (project.worktree / "CLAUDE.md").write_text("Be brief.")
+    path = contexts.session(project.feature)
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_open", failing(files._open, "CLAUDE.md", number))
+        if number == errno.EMFILE:
+            with pytest.raises(LimitReached, match="too many files"):
+                contexts.rebuild(project.feature)
+            assert not path.exists(), "without its rules a context is worse than none"
+        else:
+            contexts.rebuild(project.feature)
+            assert "CLAUDE.md: the system says" in read(path)["notes"][0]
+    contexts.rebuild(project.feature)
+    assert read(path)["claudeMd"] == "Be brief."
+
+
+def failing(opened: Callable[[Path], int], name: str, number: int) -> Callable[[Path], int]:
+    def open_(path: Path) -> int:
+        if path.name == name:
+            raise OSError(number, os.strerror(number), str(path))
+        return opened(path)
+
+    return open_

@@ -22,7 +22,7 @@ from tests.torture.chaos.samples import Samples
 from tests.torture.chaos.talker import Compactor, Talker
 from tests.torture.chaos.trouble import Trouble
 from tests.torture.chaos.truth import Truth
-from tests.torture.chaos.world import World, world
+from tests.torture.chaos.world import World, a_world
 
 STORM, GALE = 40.0, 20.0  # seconds of load in one round: with kill -9, and in the life of one process
 _TALKERS = 3
@@ -38,7 +38,7 @@ ANSWERS: list[Reply] = [
 
 
 def run(seed: int, rounds: int = 1, storm: float = STORM, gale: float = GALE) -> Outcome:
-    with world() as place, MessagesApi() as api:
+    with a_world() as place, MessagesApi() as api:
         return _Run(seed, rounds, place, api).all(storm, gale)
 
 

@@ -26,15 +26,15 @@ class Calm:
         """What the daemon then takes. Nobody helps it: what was wrong is right again by itself."""
         end, quiet, before = time.monotonic() + PATIENCE, 0, None
         while quiet < _QUIET:
-            wrong, after = self._unrest(), self._state()
+            wrong, after = self._unrest()
             if wrong and time.monotonic() > end:
                 self._truth.complain(f"no calm: {'; '.join(wrong[:5])}")
                 break
             quiet, before = quiet + 1 if not wrong and after == before else 0, after
             time.sleep(_BETWEEN)
         use = self._keeper.use()
-        assert use is not None, "it answered just now"
-        return Level(use.memory, use.threads, use.descriptors, self._state()[1])
+        assert use is not None, "the daemon does not run"
+        return Level(use.memory, use.threads, use.descriptors, after[1])
 
     def found(self) -> Found:
         return verdict.look(self._world, self._truth, self._legacy)
@@ -48,22 +48,21 @@ class Calm:
                 wrong.append(f"{sid}: {len(ids)} messages are told, {len(told.arrived)} are in the journal")
         return wrong
 
-    def _state(self) -> tuple[int, int]:
-        status = self._keeper.call("daemon.status")
-        return int(status["queues"]["done"]), int(status["watches"]["count"])
-
-    def _unrest(self) -> list[str]:
+    def _unrest(self) -> tuple[list[str], tuple[int, int]]:
+        """What is not yet as it should be; how many jobs were done, and how many folders are watched."""
         try:
             status = self._keeper.call("daemon.status")
             for _, sid in self._sessions():
                 self._keeper.call("session.previewRequest", sessionId=sid)  # each is open, and its tokens are counted
         except (RpcError, Unreachable) as error:
-            return [f"{error}"]
+            self._keeper.check()
+            return [f"{error}"], (0, 0)
         queues = status["queues"]
         wrong = [f"{name}: {queues[name]}" for name in ("waiting", "running", "failing") if queues[name]]
         if status["health"] != "ok":
             wrong.append(f"{status['health']}: {status['problems']}")
-        return wrong + verdict.disagreements(self._world) + self.found().complaints()
+        wrong += verdict.disagreements(self._world) + self.found().complaints()
+        return wrong, (int(queues["done"]), int(status["watches"]["count"]))
 
     def _sessions(self) -> list[tuple[Place, str]]:
         return [(place, sid) for place, sid in self._world.sessions() if place.files(sid).journal.exists()]

@@ -119,7 +119,7 @@ class GitFailed(Exception):
 
 
 @contextlib.contextmanager
-def world() -> Iterator[World]:
+def a_world() -> Iterator[World]:
     """Its disk is a file system of its own, where that is allowed; it can then really be full."""
     made = World(Path(tempfile.mkdtemp(prefix="dc-", dir="/tmp")))  # a socket's path must be short
     made.disk.mkdir()
