@@ -9,12 +9,12 @@ SEED ?=
 PIP_INSTALL = pip install -qq --disable-pip-version-check --no-input
 export PROJECT
 
-.PHONY: run test torture bench clean tmux
+.PHONY: run test torture bench clean tools
 
 run: .venv/ready
 	@if [ -n "$$PROJECT" ]; then exec .venv/bin/dagentd run "$$PROJECT"; else exec .venv/bin/dagentd demo; fi
 
-test: .venv-test/ready tmux
+test: .venv-test/ready tools
 	.venv-test/bin/ruff check
 	.venv-test/bin/mypy --strict
 	.venv-test/bin/python -m pytest --numprocesses auto
@@ -25,11 +25,14 @@ torture: .venv-test/ready
 bench: .venv-test/ready
 	.venv-test/bin/python -m tests.bench
 
-# The tests that need it are skipped, with the reason, where it cannot be had.
-tmux:
-	@command -v tmux >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y tmux >/dev/null; } || \
-		echo "There is no tmux, so its tests are skipped; install the package tmux to run them." >&2
+# The tests that need one of them are skipped, with the reason, where it cannot be had.
+TOOLS = tmux zsh fish man:man-db
+tools:
+	@for each in $(TOOLS); do \
+		command -v "$${each%%:*}" >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+			DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "$${each##*:}" >/dev/null 2>&1; } || \
+			echo "There is no $${each%%:*}, so its tests are skipped; install the package $${each##*:} to run them." >&2; \
+	done
 
 clean:
 	rm -rf .venv .venv-test dist build

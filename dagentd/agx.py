@@ -58,7 +58,7 @@ class AgxUpkeep:
             self._stores[root] = store
             if os.path.lexists(root / ".agx"):
                 self._with_agx.add(root)
-            concerned = root in self._with_agx and not store.read_only
+            concerned = root in self._with_agx and not store.read_only and not store.pauses.of_project()
         if concerned and self.files and self._settings().enabled:
             self._worker.submit(_key(root), "agx", partial(self._look, root))
 
@@ -120,7 +120,7 @@ class AgxUpkeep:
         self._attempt(("tell", None), self._tell)
 
     def _check(self) -> None:
-        for root in self._roots():
+        for root in self._awake():
             self._attempt(("check", root), partial(self.jobs.check, root))
         self._attempt(("index", None), self.jobs.check_all)
         self._attempt(("tell", None), self._tell)
@@ -164,6 +164,13 @@ class AgxUpkeep:
         """Of the projects that have AGX and are ours to write to."""
         with self._lock:
             return [root for root in self._with_agx if root in self._stores and not self._stores[root].read_only]
+
+
+    def _awake(self) -> list[Path]:
+        """Of these, those that are not paused."""
+        with self._lock:
+            stores = dict(self._stores)
+        return [root for root in self._roots() if root in stores and not stores[root].pauses.of_project()]
 
 
 def _own_files() -> frozenset[Path]:

@@ -31,7 +31,8 @@ def once(project: Project, settings: Settings) -> Report:
 
     with writing(project, settings) as store:
         report = due.in_project(store, settings)
-    return Report(report.lines, [*report.problems, *_agx_once(project, settings)])
+        paused = store.pauses.of_project() is not None
+    return report if paused else Report(report.lines, [*report.problems, *_agx_once(project, settings)])
 
 
 def _agx_once(project: Project, settings: Settings) -> list[Problem]:

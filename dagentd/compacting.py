@@ -44,7 +44,7 @@ class Compacting:
     ) -> None:  # fmt: skip
         self._weighing, self._settings_of, self.ledger = weighing, settings_of, ledger
         weighing.due = self._submit
-        self._calls = Worker(_AT_ONCE, clock.stamp, on_bug)
+        self._calls = Worker(_AT_ONCE, clock.stamp, on_bug, for_askers=1)
         self._lock = threading.Lock()
         self._failed: dict[Path, tuple[int, int]] = {}  # until so many bytes in chat, or another checkpoint
         self._problems: dict[Path, Problem] = {}
@@ -94,7 +94,7 @@ class Compacting:
 
     def _by_itself(self, store: Store, session: Session, how: How) -> None:
         """If it is due. What fails is tried again when enough has been added, or the checkpoint is another one."""
-        if self._gave_up(session) or not self._weighing.fullness(store, session).due:
+        if store.pauses.on(session.id) or self._gave_up(session) or not self._weighing.fullness(store, session).due:
             return
         try:
             if not self._done(store, session, how)["messagesCompacted"]:

@@ -7,6 +7,8 @@ from typing import Any
 from dagentd.adapters.process import usage
 from dagentd.agx import AgxUpkeep
 from dagentd.compacting import Compacting
+from dagentd.doctor.kinds import is_grave
+from dagentd.jobs.disk_use import DiskUse
 from dagentd.jobs.summary import project as project_summary
 from dagentd.model.problem import Problem
 from dagentd.projects import Projects
@@ -15,9 +17,6 @@ from dagentd.upkeep import Upkeep
 from dagentd.watching import Watching
 from dagentd.weighing import Weighing
 from dagentd.worker import Worker
-
-# What the user must do something about; the other problems are notes.
-_GRAVE = ("journal", "documents", "project", "read-only", "daemon", "watch-cookie")
 
 
 class Condition:
@@ -29,6 +28,7 @@ class Condition:
     ) -> None:  # fmt: skip
         self._worker, self._watching, self._compacting, self._projects = worker, watching, compacting, projects
         self._parts = (watching, upkeep, weighing, compacting, agx, projects)
+        self._disk = DiskUse()
         self.own: dict[str, Problem] = {}
 
     def problems(self) -> list[Problem]:
@@ -37,19 +37,27 @@ class Condition:
     def trouble(self) -> list[str]:
         """What the user must do something about, in words."""
         failing = [str(each["message"]) for each in self._jobs()["failing"]]
-        return failing + [problem.message for problem in self.problems() if problem.id in _GRAVE]
+        return failing + [problem.message for problem in self.problems() if is_grave(problem.id)]
 
     def told(self, settings: Settings) -> dict[str, Any]:
         """For `daemon.status`."""
-        jobs, used, stores = self._jobs(), usage(), self._projects.stores()
+        jobs, used = self._jobs(), usage()
         return {
-            "projects": [project_summary(store, self._watching.worktrees(store)) for store in stores],
+            "projects": self._served(),
             "queues": {"waiting": jobs.pop("queues"), **jobs, "done": self._worker.done},
             "watches": {**self._watching.status(), "everySeconds": settings.watch.reconcile_s},
             "spend": self._spend(settings),
             "problems": [problem.raw() for problem in self.problems()],
             "memory": vars(used) if used else None,
         }
+
+    def _served(self) -> list[dict[str, Any]]:
+        stores = self._projects.stores()
+        disk = self._disk.of(store.project for store in stores)
+        return [
+            {**project_summary(store, self._watching.worktrees(store)), "disk": disk[store.project.root]}
+            for store in stores
+        ]
 
     def _jobs(self) -> dict[str, list[dict[str, Any]]]:
         """Of both workers: compactions have one of their own, because they may wait for a model."""

@@ -25,6 +25,7 @@ from dagentd.events import Events
 from dagentd.jobs.reconcile import Report
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
+from dagentd.pausing import Pausing
 from dagentd.projects import Projects
 from dagentd.rpc.answers import logged
 from dagentd.rpc.client import Client
@@ -94,6 +95,7 @@ class Daemon:
             )
             self._weighing = Weighing(self._upkeep, self.settings_of)
             self.compacting = Compacting(self._weighing, self.settings_of, ledger(paths.ledger_file()), _bug)
+            self.pausing = Pausing(self._watching, self._weighing)
             self._upkeep.sources, self._upkeep.touched = self._watching.made_from, self._weighing.weigh_some
             self.projects = Projects(
                 self.settings_of, index, self._upkeep, self._watching, self.events.publish, self._weighing.changed
@@ -109,7 +111,7 @@ class Daemon:
             self._supervisor.ready()
             ready()
             self._watching.start(self._watch())
-            _log.info("dagentd %s serves %d projects", __version__, len(self.projects.stores()))
+            _log.info("dagentd %s is ready, projects served: %d", __version__, len(self.projects.stores()))
             self._wait()
             self._supervisor.stopping()
         return self._exit
@@ -181,7 +183,8 @@ class Daemon:
         self._tell()
         beat = min(_HEARTBEAT, self._supervisor.heartbeat or _HEARTBEAT)
         while not self._signals.wait(beat):
-            for act in (self._keep_lock, self._keep_socket, self._follow, self._listen, self._tell, self._prove):
+            for act in (self._keep_lock, self._keep_socket, self._follow, self._awake, self._listen, self._tell,
+                        self._prove):  # fmt: skip
                 self._attempt(act)
             self._agx.beat()
 
@@ -206,6 +209,9 @@ class Daemon:
         if self._supervisor.listener is None and not self._server.is_reachable():
             self._server.rebind()
             _log.warning("the socket was removed; it was bound again")
+
+    def _awake(self) -> None:
+        self.pausing.check(self.stores())
 
     def _listen(self) -> None:
         self._watching.check()

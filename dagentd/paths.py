@@ -26,6 +26,11 @@ def state_dir() -> Path:
     return _xdg("XDG_STATE_HOME", ".local/state") / "dagentd"
 
 
+def socket_dir() -> Path | None:
+    """The socket's folder where it is ours; None where the user chose one."""
+    return None if os.environ.get("DAGENTD_SOCKET") and socket() == _wanted_socket() else socket().parent
+
+
 def config_file() -> Path:
     return _xdg("XDG_CONFIG_HOME", ".config") / "dagentd" / "config.toml"
 

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,9 +134,18 @@ class Upkeep:
         removed at once makes git fail. The first of all waits for no vocabulary: that takes a second to load."""
         self.renew(store, folder.feature)
         if not folder.document("context").exists():
-            renewed = self._worker.ask(self._key(store, folder.feature), "after renewing", lambda: None)
             with contextlib.suppress(TimeoutError, DagentdError):
-                renewed.result(_MOMENT)
+                self._renewed(store, folder).result(_MOMENT)
+
+    def _renewed(self, store: Store, folder: SessionFolder) -> Future[object]:
+        """A new session gets its context also where nothing is done by itself."""
+        key = self._key(store, folder.feature)
+        if not store.pauses.on(folder.id):
+            return self._worker.ask(key, "after renewing", lambda: None)
+        from dagentd.jobs import context
+
+        job = partial(context.rebuild_one, store, folder, self._settings_of(store.project), self._shared)
+        return self._worker.ask(key, f"rebuild {folder.id}", job)
 
     def scan(self, store: Store) -> Report:
         """Look at the whole project now, and say what was done."""
@@ -268,5 +278,5 @@ def _keys(feature: FeatureFolder) -> tuple[str, str]:
 def _clear_out(store: Store, keep_days: int) -> None:
     from dagentd.jobs import keeping
 
-    if not store.read_only:
+    if not store.read_only and not store.pauses.of_project():
         keeping.remove_expired(store, keep_days)

@@ -124,9 +124,16 @@ class Watching:
     def look_at_all(self) -> None:
         """Whatever was not heard is found now."""
         with self._lock:
-            for project in self._projects.values():
+            for project in list(self._projects.values()):
+                self.look_at(project.store)
+
+    def look_at(self, store: Store) -> None:
+        """At one project: something of it is no longer paused."""
+        with self._lock:
+            project = self._projects.get(store.project.root)
+            if project is not None and project.store is store:
                 self._perform(project, _everything(project))
-                self._upkeep.clear_out(project.store)
+                self._upkeep.clear_out(store)
 
     def follow_home(self) -> None:
         """AGX's own folder came to be."""

@@ -70,7 +70,9 @@ class Worker:
         stamp: Callable[[], str],
         on_bug: Callable[[BaseException], object],
         clock: Callable[[], float] = time.monotonic,
+        for_askers: int = 0,
     ) -> None:
+        """`for_askers` more threads do only what somebody waits for, so that it never queues behind all the rest."""
         self._stamp, self._on_bug, self._clock = stamp, on_bug, clock
         self._changed = threading.Condition()
         self._waiting: dict[tuple[str, str, bool], _Request] = {}  # in the order of their turns
@@ -78,7 +80,11 @@ class Worker:
         self._trouble: dict[str, _Trouble] = {}
         self.done = 0  # jobs, since the start
         self._stopping = False
-        self._threads = [threading.Thread(target=self._run, name=f"worker-{n}", daemon=True) for n in range(threads)]
+        kinds = [False] * threads + [True] * for_askers
+        self._threads = [
+            threading.Thread(target=self._run, args=(asked,), name=f"worker-{n}", daemon=True)
+            for n, asked in enumerate(kinds)
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -141,19 +147,22 @@ class Worker:
         if len(self._waiting) >= MAX_WAITING:
             raise LimitReached(f"{MAX_WAITING} jobs are waiting", hint="Look at `dagentd status`, and try again later.")
         self._waiting[request.place] = request
-        self._changed.notify()
+        self._changed.notify_all()  # not each thread may take it
         return request
 
-    def _run(self) -> None:
-        while (request := self._next()) is not None:
+    def _run(self, asked: bool) -> None:
+        while (request := self._next(asked)) is not None:
             self._perform(request)
             del request  # an idle thread keeps nothing alive
 
-    def _next(self) -> _Request | None:
+    def _next(self, asked: bool) -> _Request | None:
+        """With `asked` only of what somebody waits for."""
         with self._changed:
             while not self._stopping:
                 now, soonest = self._clock(), inf
                 for request in self._waiting.values():
+                    if asked and request.answer is None:
+                        continue
                     ready = self._ready_at(request)
                     if ready <= now:
                         self._running[request.key] = self._waiting.pop(request.place)
@@ -178,8 +187,7 @@ class Worker:
         with self._changed:
             del self._running[request.key]
             self.done += 1
-            if request.forgotten:
-                self._changed.notify_all()  # somebody may wait for its end
+            self._changed.notify_all()  # somebody may wait for its end, or to take what waits for this key
             if error is None:
                 self._recover(request)
             elif known is not None and request.answer is None and not request.forgotten:

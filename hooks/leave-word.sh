@@ -23,9 +23,12 @@ $_dagentd_line"
 	fi
 	# DAGENTD_PROBE is set by `dagentd hooks status` alone: word of it goes to a name of its own, and nothing after this
 	# part is run. Word that is there was not taken yet, and whoever takes it looks after that: one is enough. Taken
-	# word is an empty file. To open what else is in its place could wait, as for a FIFO, or lead elsewhere, as a link.
-	_dagentd_note=$_dagentd_dir/dagentd/spool/${DAGENTD_PROBE:+probe.}EVENT$_dagentd_name
-	if [ ! -s "$_dagentd_note" ] && [ ! -L "$_dagentd_note" ] &&
+	# word is an empty file. To open what else is in its place could wait, as for a FIFO, or lead elsewhere, as a link
+	# there or on the way there.
+	_dagentd_dir=$_dagentd_dir/dagentd
+	_dagentd_note=$_dagentd_dir/spool/${DAGENTD_PROBE:+probe.}EVENT$_dagentd_name
+	if [ ! -s "$_dagentd_note" ] && [ ! -L "$_dagentd_note" ] && [ ! -L "$_dagentd_dir/spool" ] &&
+		[ ! -L "$_dagentd_dir" ] &&
 		{ [ -f "$_dagentd_note" ] || [ ! -e "$_dagentd_note" ]; }; then
 		echo "${DAGENTD_PROBE:-EVENT}" >>"$_dagentd_note"
 	fi

@@ -30,7 +30,9 @@ RANKS = {
     "watching": 7,
     "weighing": 7,
     "compacting": 8,
+    "pausing": 8,
     "projects": 8,
+    "doctor": 8,  # `condition` judges by its table
     "alone": 6,
     "condition": 9,
     "rpc": 6,

@@ -122,8 +122,8 @@ def test_a_request_that_waited_too_long_does_not_compact_what_came_later(
     """It was done without a model meanwhile; when its turn comes at last, nothing is due any more."""
     free = threading.Event()
     monkeypatch.setattr("dagentd.compacting._SOON", 0.05)
-    for number in range(2):  # both threads are busy with others
-        kept.compacting._calls.submit(f"other {number}", "wait", lambda: free.wait(30))
+    for number in range(3):  # all threads are busy with others
+        kept.compacting._calls.ask(f"other {number}", "wait", lambda: free.wait(30))
     kept.fill()
     kept.compacting.make_room(kept.store, kept.session)
     assert (kept.session.checkpoint() or {})["backend"] == "local"

@@ -70,9 +70,9 @@ def clock() -> Clock:
 def make(bugs: Queue[BaseException], clock: Clock) -> Iterator[Make]:
     made: list[Worker] = []
 
-    def make(threads: int = 1, clock: Callable[[], float] = clock) -> Worker:
+    def make(threads: int = 1, clock: Callable[[], float] = clock, for_askers: int = 0) -> Worker:
         stamps = (f"stamp {number}" for number in itertools.count(1))
-        made.append(Worker(threads, lambda: next(stamps), bugs.put, clock))
+        made.append(Worker(threads, lambda: next(stamps), bugs.put, clock, for_askers))
         return made[-1]
 
     yield make
@@ -121,6 +121,21 @@ def test_different_keys_run_beside_each_other(make: Make) -> None:
     worker, meeting = make(threads=2), threading.Barrier(2)
     answers = [worker.ask(key, "meet", lambda: meeting.wait(WAIT)) for key in ("a", "b")]
     assert {answer.result(WAIT) for answer in answers} == {0, 1}
+
+
+def test_who_asks_does_not_queue_behind_what_nobody_waits_for(make: Make) -> None:
+    worker, long, asked, later = make(1, for_askers=1), Gate(), Gate(), threading.Event()
+    worker.submit("a", "long", long)
+    assert long.entered.wait(WAIT)
+    answer = worker.ask("b", "asked", asked)
+    assert asked.entered.wait(WAIT)
+    worker.submit("b", "later", later.set)  # not by the thread for askers, and not beside what runs for the key
+    long.open.set()
+    look(worker)
+    assert not later.is_set()
+    asked.open.set()
+    assert answer.result(WAIT) == "through"
+    assert later.wait(WAIT)
 
 
 def test_equal_requests_that_wait_are_one_and_the_running_one_is_not_theirs(make: Make) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,17 @@ def like(fd: int, other: os.stat_result, path: Path) -> None:
 def allow(fd: int, mode: int, path: Path) -> None:
     step("chmod", path)
     os.fchmod(fd, mode)
+
+
+def seclude(path: Path) -> int:
+    """Take from others what they may do with a file, a folder or a socket of ours; the mode it had. No link is
+    followed; one that is put there just now could only have a file of ours closed to others."""
+    step("chmod", path)
+    before = os.lstat(path).st_mode
+    if stat.S_ISLNK(before):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    os.chmod(path, before & 0o700)
+    return stat.S_IMODE(before)
 
 
 def link(source: Path, target: Path) -> None:

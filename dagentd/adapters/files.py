@@ -11,6 +11,7 @@ import stat
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from dagentd.adapters import disk, marks
 from dagentd.adapters.temps import Temps
@@ -85,6 +86,22 @@ def tail(path: Path, limit: int) -> tuple[bytes, int]:
             return os.pread(fd, limit, max(0, status.st_size - limit)), status.st_size
         finally:
             os.close(fd)
+
+
+def opened(path: Path) -> BinaryIO:
+    """A regular file to be read piece by piece; FileNotFoundError and errors in words as `read` has them."""
+    try:
+        fd = _open(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise told(error, path) from error
+    try:
+        _regular(fd, path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return os.fdopen(fd, "rb")
 
 
 def _open(path: Path) -> int:

@@ -7,13 +7,14 @@ import errno
 import fcntl
 import json
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dagentd import paths
-from dagentd.adapters import clock, disk
-from dagentd.errors import Conflict, NotAllowed
+from dagentd.adapters import clock, disk, files
+from dagentd.errors import Conflict, DagentdError, NotAllowed
 
 _BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN)
 
@@ -22,9 +23,8 @@ class AlreadyRunning(Conflict):
     """Another daemon of this user holds the lock; `pid` is None where it could not write its number down."""
 
     def __init__(self, path: Path) -> None:
-        found = _content(path)
-        self.pid = pid if isinstance(pid := found.get("pid"), int) else None
-        super().__init__(f"{_described(found)} is running already", path=path, hint="dagentd status")
+        self.pid = pid(path)
+        super().__init__(f"{holder(path)} is running already", path=path, hint="dagentd status")
 
 
 @dataclass
@@ -62,7 +62,8 @@ def single_instance() -> Lock:
 def attempt(path: Path) -> Lock | None:
     """The lock, or None if another process holds it. The folder of `path` must be there."""
     while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        _check(fd, path)
         if not _locked(fd, path):
             os.close(fd)
             return None
@@ -89,6 +90,20 @@ def is_held(path: Path) -> bool:
 def holder(path: Path) -> str:
     """Who wrote itself into the lock file, in words."""
     return _described(_content(path))
+
+
+def pid(path: Path) -> int | None:
+    """The process that wrote itself into the lock file."""
+    found = _content(path).get("pid")
+    return found if isinstance(found, int) else None
+
+
+def _check(fd: int, path: Path) -> None:
+    """Who holds the lock writes itself into the file: not into one that has another name too, and is somebody's."""
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(fd)
+        raise NotAllowed("is no lock file: it is no file, or has other names", path=path, hint="Remove it.")
 
 
 def _locked(fd: int, path: Path) -> bool:
@@ -118,8 +133,10 @@ def _sign(fd: int, path: Path) -> dict[str, Any] | None:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    with open(path, "rb") as file:
-        return _parsed(file.read(4096)) or {}
+    try:
+        return _parsed(files.read(path)) or {}
+    except (FileNotFoundError, DagentdError):
+        return {}
 
 
 def _parsed(data: bytes) -> dict[str, Any] | None:

@@ -7,8 +7,10 @@ import sys
 import time
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Any
 
 from dagentd.adapters import disk
+from dagentd.model import oneline
 
 _LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -29,8 +31,19 @@ def set_level(level: str) -> None:
     logging.getLogger("dagentd").setLevel(level.upper())
 
 
+class _Harmless(logging.Formatter):
+    """Names of files and words of git are told in it: a record is one line, and none steers the terminal it is shown
+    on. Only a traceback has several."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return oneline.visible(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:
+        return "\n".join(map(oneline.visible, super().formatException(ei).split("\n")))
+
+
 def _use(handler: logging.Handler, level: str) -> None:
-    formatter = logging.Formatter(_LINE)
+    formatter = _Harmless(_LINE)
     formatter.converter = time.gmtime
     formatter.default_msec_format = "%s.%03dZ"
     handler.setFormatter(formatter)

@@ -12,6 +12,7 @@ import click
 
 from dagentd import __version__
 from dagentd.cli import output
+from dagentd.cli.examples import with_examples
 from dagentd.errors import Unreachable, expected
 
 # Name: where the command is, and its line in `dagentd --help`. The line is here because importing all
@@ -22,19 +23,29 @@ COMMANDS = {
     "stop": ("dagentd.cli.life:stop", "Stop the daemon; it stays stopped until it is started."),
     "restart": ("dagentd.cli.life:restart", "Stop the daemon and start it again."),
     "status": ("dagentd.cli.life:status", "Show what the daemon does and what is wrong."),
+    "doctor": ("dagentd.cli.doctor:doctor", "Say what is wrong, why, and what to do about it."),
     "logs": ("dagentd.cli.life:logs", "Print the end of the daemon's log."),
     "init": ("dagentd.cli.registering:init", "Have the daemon serve a repository from now on."),
-    "remove": ("dagentd.cli.registering:remove", "Stop serving a repository, and undo what `init` did."),
+    "remove": ("dagentd.cli.removing:remove", "Stop serving a repository, and undo what `init` did."),
     "projects": ("dagentd.cli.registering:projects", "List the registered repositories."),
     "sessions": ("dagentd.cli.sessions:sessions", "List the sessions of a repository."),
     "show": ("dagentd.cli.show:show", "Show a session: its state, its checkpoint, its last messages."),
+    "add": ("dagentd.cli.changing:add", "Add a message to a session."),
+    "clear": ("dagentd.cli.changing:clear", "Let all messages of a session leave its chat; they stay in history."),
+    "archive": ("dagentd.cli.changing:archive", "Give a session the status `archived`; it can still be read."),
     "messages": ("dagentd.cli.messages:messages", "Print the last messages in a session's chat."),
     "history": ("dagentd.cli.messages:history", "Print every message a session ever had, also those that left chat."),
+    "export": (
+        "dagentd.cli.exporting:export",
+        "Print a whole session as Markdown: its state, its checkpoint, and all that was ever said.",
+    ),
     "search": ("dagentd.cli.search:search", "Find messages by what they say, also those that left chat."),
     "request": ("dagentd.cli.request:request", "Print the request an agent would be sent, with MESSAGE as the user's."),
     "compact": ("dagentd.cli.compacting:compact", "Let a session's messages become items of its checkpoint."),
     "undo": ("dagentd.cli.compacting:undo", "Take the last compaction of a session back."),
     "pin": ("dagentd.cli.compacting:pin", "Keep an item of the checkpoint, or a message in chat."),
+    "pause": ("dagentd.cli.pausing:pause", "Let dagentd do nothing by itself for a project or a session."),
+    "resume": ("dagentd.cli.pausing:resume", "End a pause; what is due is done now."),
     "hooks": ("dagentd.cli.hooks:hooks", "Let git tell dagentd about commits, checkouts, merges and rebases."),
     "context": ("dagentd.cli.context:context", "Show what a session knows of its project, its feature and its task."),
     "migrate": ("dagentd.cli.migrate:migrate", "Make sessions of files of older formats, or take that back."),
@@ -44,8 +55,14 @@ COMMANDS = {
     "service": ("dagentd.cli.service:service", "Let systemd or launchd start dagentd and watch it."),
     "call": ("dagentd.cli.calling:call", "Call a method of the daemon and print its result."),
     "events": ("dagentd.cli.calling:events", "Print events as they come, one JSON object a line, until Ctrl-C."),
+    "top": ("dagentd.cli.top:top", "Watch projects, sessions, queues and events live."),
     "demo": ("dagentd.cli.demo:demo", "Show on a sample repository what dagentd does."),
     "config": ("dagentd.cli.config:config", "Show the settings in effect and where each comes from."),
+    "completion": (
+        "dagentd.cli.completion:completion",
+        "Print the script that completes commands, options and session ids in a shell.",
+    ),
+    "man": ("dagentd.cli.manual:man", "Print the manual page, for man to show."),
 }
 
 _UNREACHABLE = 3
@@ -62,7 +79,7 @@ class _Commands(click.Group):
         module, attribute = COMMANDS[cmd_name][0].split(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
-        return command
+        return with_examples(command, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -81,6 +98,9 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="dagentd", message="%(prog)s %(version)s")
 def root() -> None:
     """Keep the session files of AI coding agents right."""
+
+
+with_examples(root, "")
 
 
 def main() -> NoReturn:
@@ -109,10 +129,10 @@ def run(args: Sequence[str]) -> int:
 def _invoke(args: list[str]) -> int:
     """Not click's own main(): that answers a closed pipe with status 1, as if we had found a problem.
     A command returns its exit status, or nothing for 0."""
-    if instruction := os.environ.get("_DAGENTD_COMPLETE"):
-        from click.shell_completion import shell_complete
+    if shell := os.environ.get("_DAGENTD_COMPLETE"):
+        from dagentd.cli.completion.completing import complete
 
-        return shell_complete(root, {}, "dagentd", "_DAGENTD_COMPLETE", instruction)
+        return complete(shell, args)
     try:
         with root.make_context("dagentd", args) as ctx:
             return int(root.invoke(ctx) or 0)

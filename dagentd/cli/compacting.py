@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ _LISTS = {
     "decisions": "Decisions", "completed": "Completed", "inProgress": "In progress", "pending": "Pending",
     "blockers": "Blockers",
 }  # fmt: skip
+_METHODS = {"local": "by rules", "anthropic": "by a model", "claude-cli": "by the claude command"}
 
 
 @click.command()
@@ -54,7 +54,7 @@ def undo(session: str, where: Path, worktree: str | None, as_json: bool) -> None
     if as_json:
         output.print_json(done)
     else:
-        output.line(f"{done['messagesRestored']} messages are back in the chat of {session}.")
+        output.line(f"{_messages(done['messagesRestored'])} back in the chat of {session}.")
 
 
 @click.command()
@@ -84,7 +84,7 @@ def _preview(session: str, work: Compaction, as_json: bool) -> None:
         output.print_json(found)
         return
     _print_diff(session, found)
-    if found["proposalId"] and output.on_terminal() and sys.stdin.isatty() and click.confirm("\nDo it?"):
+    if found["proposalId"] and output.on_terminal() and output.can_ask() and click.confirm("\nDo it?"):
         _tell(session, work.compact(found["proposalId"]), as_json)
 
 
@@ -95,13 +95,22 @@ def _tell(session: str, done: dict[str, Any], as_json: bool) -> None:
     if not done["messagesCompacted"]:
         output.line(f"Nothing in the chat of {session} can be compacted.")
         return
-    output.line(f"{done['messagesCompacted']} messages left the chat of {session}, {_freed(done)}.")
+    left = output.counted(done["messagesCompacted"], "message")
+    output.line(f"{left} left the chat of {session}: {_freed(done)}.")
     _note(done)
     output.line(f"`dagentd undo {session}` brings them back.")
 
 
+def _messages(count: int) -> str:
+    return f"{output.counted(count, 'message')} {'is' if count == 1 else 'are'}"
+
+
 def _freed(done: dict[str, Any]) -> str:
-    return f"{output.tokens(done['tokensReclaimed'])} less, compacted by {done['method']}"
+    return f"{output.tokens(done['tokensReclaimed'])} less, {_by(done)}"
+
+
+def _by(done: dict[str, Any]) -> str:
+    return _METHODS.get(done["method"], f"by {done['method']}")
 
 
 def _note(told: dict[str, Any]) -> None:
@@ -114,12 +123,14 @@ def _print_diff(session: str, found: dict[str, Any]) -> None:
         output.line(f"Nothing in the chat of {session} can be compacted.")
         return
     sizes = f"{output.tokens(found['tokensBefore'])} become {output.tokens(found['tokensAfter'])}"
-    output.line(f"{len(found['messages'])} messages would leave the chat of {session}: {sizes}, by {found['method']}.")
+    leaving = output.counted(len(found["messages"]), "message")
+    output.line(f"{leaving} would leave the chat of {session}: {sizes}, {_by(found)}.")
     _note(found)
     for name, title in _LISTS.items():
         lines = _lines(found, name)
         if lines:
-            output.line(f"\n{title}")
+            output.line()
+            output.heading(title)
         for each in lines:
             output.line(f"  {each}")
     if found["itemsLeft"]:

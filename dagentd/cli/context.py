@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +67,17 @@ def _print(found: dict[str, Any]) -> None:
     sizes = found.get("tokens")
     if isinstance(sizes, dict):
         output.line()
-        rows = [(name, output.tokens(size)) for name, size in sizes.items() if isinstance(size, int)]
+        rows = [(_words(name), output.tokens(size)) for name, size in sizes.items() if isinstance(size, int)]
         output.table([Column("part", style="cyan"), Column("size", right=True)], rows)
     if _is_list(found.get("notes")):
         output.line()
         for note in found["notes"]:
             output.line(f"! {note}")
+
+
+def _words(name: str) -> str:
+    """`claudeMd` as `claude md`."""
+    return re.sub("(?=[A-Z])", " ", name).lower()
 
 
 def _is_list(value: object) -> bool:

@@ -2,68 +2,72 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
-import shlex
+import signal
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from dagentd import cli
 from dagentd.cli import output
+from dagentd.cli.demonstration import Demonstration
 from dagentd.cli.life import stop_daemon
-from dagentd.cli.sample import SESSION, Sample
+from dagentd.cli.sample import Sample
+
+_PLACES = {
+    "HOME": ".", "XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config", "XDG_DATA_HOME": "data",
+    "XDG_CACHE_HOME": "cache", "XDG_RUNTIME_DIR": "run",
+}  # fmt: skip
+_NOT_OURS = ("DAGENTD_", "ANTHROPIC_", "CLAUDE_", "GIT_")  # the user's own daemon, keys and repository
 
 
 @click.command()
-def demo() -> None:
-    """Show on a sample repository what dagentd does."""
-    with tempfile.TemporaryDirectory(prefix="dagentd-demo-") as name:
-        here = os.getcwd()
-        places = {"XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config", "XDG_RUNTIME_DIR": "run"}
-        os.environ |= {variable: f"{name}/{folder}" for variable, folder in places.items()}
-        os.environ.pop("DAGENTD_SOCKET", None)  # a daemon of the user's own is not touched
-        sample = Sample(Path(os.path.realpath(name)))
-        try:
-            sample.make()
-            os.chdir(sample.root)
-            _show(sample)
-        finally:
-            stop_daemon()
-            os.chdir(here)
+def demo() -> int:
+    """Show on a sample repository what dagentd does.
+
+    Takes a few seconds, in a temporary folder that is removed again. Nothing of yours is touched, and no network is
+    needed.
+    """
+    with _folder() as folder, _alone_in(folder):
+        sample = Sample(folder)
+        sample.make()
+        os.chdir(sample.root)
+        Demonstration(sample).show()
+    output.raw(f"\nOn your own repository: {output.styled('dagentd init', 'bold')}. All of it is undone by "
+               f"{output.styled('dagentd remove', 'bold')}.")  # fmt: skip
+    return 0
 
 
-def _show(sample: Sample) -> None:
-    output.line(f"A repository with one agent's worktree, in {sample.root}. The desktop app wrote its session there.")
-    _run("run", "--once")
-    _say("The session now has a journal: what is in it is never lost. The app adds a message ...")
-    sample.app_adds()
-    _run("run", "--once")
-    _say("... and crashes in the middle of its next write, which leaves half a file:")
-    sample.tear()
-    _run("run", "--once")
-    _say("The half file was set aside and the chat made again. Nothing is missing:")
-    _run("history", SESSION)
-    _say("What an agent would be sent, and what it costs:")
-    _run("request", SESSION, "--sizes")
-    _say("The daemon serves it to other tools on a socket:")
-    _run("init")
-    _run("call", "session.addMessage", json.dumps({"sessionId": SESSION, "role": "assistant", "content": "Started."}))
-    _run("status")
-    _say("A chat that outgrows its budget is compacted by itself; here on demand. What was decided stays:")
-    _run("compact", SESSION)
-    _run("show", SESSION)
-    _say("And there is always a way back:")
-    _run("undo", SESSION)
-    _run("remove")
-    _say("On your own repository: dagentd init PATH.")
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    """It goes whatever happens, and before it the daemon that was started in it."""
+    with tempfile.TemporaryDirectory(prefix="dagentd-demo-", ignore_cleanup_errors=True) as name:
+        yield Path(os.path.realpath(name))
 
 
-def _say(text: str) -> None:
-    output.line(f"\n{text}")
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """As if this were another user's machine; and whoever ends us, by Ctrl-C or by closing the terminal, waits until
+    we have cleared away."""
+    before, here = dict(os.environ), os.getcwd()
+    for name in [name for name in os.environ if name.startswith(_NOT_OURS)]:
+        del os.environ[name]
+    os.environ |= {variable: str(folder / place) for variable, place in _PLACES.items()}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        os.chdir(here)
+        stop_daemon()
+        os.environ.clear()
+        os.environ |= before
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _run(*arguments: str) -> None:
-    output.line(f"\n$ dagentd {shlex.join(arguments)}")
-    cli.run(arguments)
+def _interrupt(number: int, _: object) -> None:
+    raise KeyboardInterrupt

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 from pathlib import Path
 
 import click
@@ -48,11 +47,11 @@ def forget(session: str, yes: bool, where: Path) -> int:
 
 
 def _ask(found: list[Path], root: Path) -> None:
-    if not sys.stdin.isatty():
+    if not output.can_ask():
         raise InvalidInput("this removes a session for good, and nobody can be asked", hint="Add --yes.")
     for path in found:
         output.line(str(path).removeprefix(f"{root}/"))
-    click.confirm("Remove all of these for good?", abort=True)
+    output.make_sure("Remove all of these for good?")
 
 
 def _have_daemon_look() -> None:

@@ -85,7 +85,8 @@ def tell_installed(report: job.Report) -> None:
     """For `init`: in a line what is there, and a line for each file that is not."""
     folders = sorted({str(_place(line)) for line in report.lines if line.state == "installed"})
     if folders:
-        output.line(f"- git tells about commits, checkouts, merges and rebases: hooks in {', '.join(folders)}.")
+        output.line(f"- git tells about commits, checkouts, merges and rebases: hooks in {', '.join(folders)}. "
+                    "`dagentd hooks uninstall` takes them away alone.")  # fmt: skip
     left = _reasons(line for line in report.lines if line.state != "by hand")
     for where, reason, hint in left[:_MOST]:
         output.line(f"- No hook of ours in {where}: {reason}. {hint}")
@@ -96,18 +97,23 @@ def tell_installed(report: job.Report) -> None:
 
 
 def tell_uninstalled(report: job.Report) -> None:
+    gone = sorted(path for path in report.changed if not path.exists())
+    for folder, paths in groupby(gone, lambda path: path.parent):
+        output.line(f"- Removed from {folder}: {', '.join(path.name for path in paths)}.")
     for path in report.changed:
-        output.line(f"{path} is as it was before." if path.exists() else f"removed {path}")
+        if path.exists():
+            output.line(f"- {path} is as it was before.")
     for path, error in report.failed.items():
-        output.line(f"{path} still has dagentd's part: {error.message}. {error.hint}")
+        output.line(f"- {path} still has dagentd's part: {error.message}. {error.hint}")
 
 
 def _show(lines: list[Line], last: str) -> None:
     rows = []
     for (worktree, folder, state), group in groupby(lines, lambda line: (line.worktree, _place(line), _word(line))):
         events = [line.event for line in group]
-        rows.append((worktree, "all" if len(events) == len(EVENTS) else ", ".join(events), state, folder))
-    output.table([Column("worktree", style="cyan", wrap=True), Column("hooks"), Column(""), Column("in")], rows)
+        rows.append((worktree.name, "all" if len(events) == len(EVENTS) else ", ".join(events), state, folder))
+    columns = [Column("worktree", style="cyan"), Column("hooks", wrap=True), Column("state"), Column("in", wrap=True)]
+    output.table(columns, rows)
     for where, reason, hint in _reasons(lines):
         output.line(f"{where}: {reason}.")
         if hint:

@@ -11,8 +11,9 @@ from typing import Any, TextIO
 import click
 
 from dagentd import paths
-from dagentd.cli import output
+from dagentd.cli import condition, output
 from dagentd.cli.output import Column
+from dagentd.cli.paused import in_brief
 from dagentd.errors import Conflict, NotRunning, Unreachable
 from dagentd.rpc.client import Client
 
@@ -54,7 +55,11 @@ def ensure_running() -> str:
 
 def _start() -> None:
     _begin()
-    output.line(f"dagentd started (process {_pid()}); it listens at {paths.socket()}.")
+    with Client() as daemon:
+        found = daemon.call("daemon.status")
+    output.line(f"dagentd started (process {found['pid']}); it listens at {paths.socket()}.")
+    if not found["projects"]:
+        output.line("It serves no project yet: add one with `dagentd init PATH`.")
 
 
 def _begin() -> None:
@@ -101,6 +106,9 @@ def _pid() -> int | None:
 def status(as_json: bool) -> int:
     """Show what the daemon does and what is wrong.
 
+    Of each project it says what dagentd takes on the disk: journals, journals kept of sessions whose worktree is gone,
+    and backups, with what was set aside because it could not be used.
+
     The exit status is 1 if it is degraded, 3 if it does not run.
     """
     with Client() as daemon:
@@ -115,49 +123,60 @@ def status(as_json: bool) -> int:
 def _print_status(found: dict[str, Any]) -> None:
     """The daemon may be of another version: what it does not say is left out."""
     memory, queues = found.get("memory"), found.get("queues", {})
-    queued = sum(len(each["waiting"]) for each in queues.get("waiting", ())) + len(queues.get("running", ()))
-    up, version = _duration(found.get("uptime", 0)), found.get("version", "unknown")
+    up, version = output.duration(found.get("uptime", 0)), found.get("version", "unknown")
     output.fields([
         ("health", found["health"]),
         ("process", f"{found['pid']}, up {up}, version {version}"),
         ("memory", f"{output.size(memory['resident'])}, {memory['threads']} threads" if memory else "unknown"),
-        ("clients", found.get("connections", "unknown")),
-        ("jobs", queued),
+        ("clients", _clients(found.get("connections"))),
+        ("work", condition.work(queues)),
         ("watches", _watches(found.get("watches", {}))),
-        ("spend", _spend(found.get("spend", {}))),
+        ("spend", condition.spend(found.get("spend", {}))),
     ])
     output.line()
-    columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True), Column("")]
+    columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True),
+               Column("journals", right=True), Column("kept", right=True), Column("backups", right=True),
+               Column("dagentd")]  # fmt: skip
     served = map(_project, found.get("projects", ()))
     output.table(columns, served, empty="No projects: add one with `dagentd init PATH`.")
-    for problem in [*found.get("problems", ()), *queues.get("failing", ())]:
-        output.line(f"! {problem.get('path', '')}: {problem['message']}\n  {problem.get('hint', '')}")
+    problems = [*found.get("problems", ()), *queues.get("failing", ())]
+    if problems:
+        output.line()
+    for each in problems:
+        output.problem(each["message"], each.get("hint", ""), each.get("path", ""))
+    if problems:
+        output.line("`dagentd doctor` explains each of them.")
     for each in found.get("watches", {}).get("incidents", ()):
         output.line(f"- {output.ago(each['at'])}: {each['message']}")
 
 
-def _spend(spend: dict[str, Any]) -> str:
-    """Of the last day."""
-    if not spend.get("calls"):
-        return "no calls of a model today"
-    calls = f"{spend['calls']} call{'' if spend['calls'] == 1 else 's'} of a model today"
-    return f"{calls}, {output.tokens(spend['tokens'])}, ${spend['cost']:.2f}"
+def _clients(count: int | None) -> str:
+    return "unknown" if count is None else "only this command" if count == 1 else f"{count}, with this command"
 
 
 def _watches(found: dict[str, Any]) -> str:
     polled = f", {found['polled']} more looked at in turn" if found.get("polled") else ""
-    return f"{found.get('count', '?')} folders{polled}; all is looked at every {found.get('everySeconds', '?')} s"
+    every = output.duration(found.get("everySeconds", 0))
+    return f"{found.get('count', '?')} folders{polled}; all is looked at once more every {every}"
+
+
+def _state(each: dict[str, Any]) -> str:
+    alone = len(each.get("pausedSessions", ()))
+    sessions = f"{output.counted(alone, 'session')} paused" if alone else ""
+    does = "only reads it" if each.get("readOnly") else in_brief(each.get("paused")) or "serves it"
+    return "; ".join(filter(None, (does, sessions)))
 
 
 def _project(each: dict[str, Any]) -> tuple[object, ...]:
-    return each["root"], len(each.get("worktrees", ())), "read-only" if each.get("readOnly") else ""
+    return each["root"], len(each.get("worktrees", ())), *_disk(each.get("disk")), _state(each)
 
 
-def _duration(seconds: float) -> str:
-    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit}"
-    return f"{int(seconds)} s"
+def _disk(use: dict[str, int] | None) -> tuple[str, str, str]:
+    """What was set aside because it could not be used is beside the backups: both are copies."""
+    if use is None:
+        return "", "", ""
+    copies = use["backups"] + use["setAside"]
+    return output.size(use["journals"]), output.size(use["kept"]), output.size(copies)
 
 
 @click.command()
@@ -171,10 +190,10 @@ def logs(follow: bool, lines: int) -> int:
         return 0
     log = path.open(encoding="utf-8", errors="replace")
     for line in log.readlines()[-lines:] if lines else ():
-        output.line(line.rstrip("\n"))
+        output.text(line.rstrip("\n"))
     while follow:
         if line := log.readline():
-            output.line(line.rstrip("\n"))
+            output.text(line.rstrip("\n"))
         elif _was_rotated(log, path):
             log.close()
             log = path.open(encoding="utf-8", errors="replace")

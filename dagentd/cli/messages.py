@@ -57,5 +57,13 @@ def _print(found: list[dict[str, Any]], empty: str) -> None:
     if not found:
         output.line(empty)
     for number, message in enumerate(found):
-        output.line(f"{'' if number == 0 else chr(10)}{message.get('role')}  {message.get('timestamp') or ''}")
-        output.line(conversation.text(message.get("content")))
+        if number:
+            output.line()
+        output.heading(f"{message.get('role')}  {_when(message.get('timestamp'))}".rstrip())
+        output.text(conversation.text(message.get("content")))
+
+
+def _when(timestamp: object) -> str:
+    """For a person `3 min ago`; a pipe gets it as it is."""
+    written = timestamp if isinstance(timestamp, str) else ""
+    return output.ago(written) or written if output.on_terminal() else written

@@ -126,12 +126,18 @@ def _follow(events: Subscription, advance: progress.Advance) -> None:
 
 
 def _tell(project: Project, files: list[File], words: dict[str, str], nothing: str) -> None:
-    titles = (Column("file"), Column("format"), Column("session", style="cyan"), Column("messages", right=True))
-    rows = [(_name(project, f), f.format, f.session_id, f.messages, _action(f, words)) for f in files]
+    titles = (Column("worktree"), Column("file"), Column("session", style="cyan"), Column("messages", right=True))
+    rows = [(*_place(project, f), f.session_id, f.messages, _action(f, words)) for f in files]
     last = Column("to do" if words is _WOULD else "done")
     output.table([*titles, last], rows, empty=nothing or "No files of older formats.")
     for file in files:
         _tell_more(project, file)
+
+
+def _place(project: Project, file: File) -> tuple[str, str]:
+    """The worktree, and what is the file's path in its .dagent: all of it would fill the line."""
+    tree, _, path = _name(project, file).removeprefix(f"{layout.WORKTREES}/").partition(".dagent/")
+    return tree.rstrip("/") or project.root.name, path
 
 
 def _name(project: Project, file: File) -> str:
@@ -150,6 +156,4 @@ def _tell_more(project: Project, file: File) -> None:
     if len(file.rejected) > _SHOWN:
         output.line(f"! {name}: {len(file.rejected) - _SHOWN} more entries; --json names all")
     if told := file.error or file.note:
-        output.line(f"! {name}: {told}")
-    if file.hint:
-        output.line(f"  {file.hint}")
+        output.problem(told, file.hint, name)

@@ -7,7 +7,10 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from shutil import get_terminal_size
+from typing import Any, TextIO
+
+import click
 
 from dagentd.cli import tables
 from dagentd.cli.tables import Column as Column
@@ -17,6 +20,7 @@ from dagentd.model import jsontext, times
 # C0 but tab and newline, DEL, C1, the marks and overrides that turn the direction of text, and surrogates,
 # which no encoding can write.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
 
 
@@ -32,30 +36,79 @@ def clean(text: str) -> str:
     return _UNSAFE.sub(lambda match: match[0].encode("unicode-escape").decode(), text.replace("\r\n", "\n"))
 
 
-def line(text: str = "") -> None:
+def text(text: str) -> None:
+    """What somebody else wrote, line for line."""
     _put(clean(text) + "\n")
+
+
+def line(text: str = "") -> None:
+    """A sentence of ours: a terminal breaks it between words."""
+    _put(_wrapped(clean(text) + "\n", sys.stdout))
+
+
+def cut(text: str, margin: int = 0) -> str:
+    """As much of a line as a terminal shows beside a margin; a pipe gets all of it."""
+    shown = clean(text)
+    width = get_terminal_size().columns - margin
+    return shown if not on_terminal() or len(shown) <= width else f"{shown[: width - 1]}…"
+
+
+def heading(text: str) -> None:
+    """A line over what belongs to it."""
+    _put(styled(text, "bold") + "\n")
+
+
+def styled(text: str, style: str) -> str:
+    """For `raw`: the text made safe, and where the terminal can, in bold or in a colour."""
+    able = on_terminal() and os.environ.get("TERM", "dumb") != "dumb"
+    colourless = bool(os.environ.get("NO_COLOR")) and style not in ("bold", "dim")
+    return clean(text) if colourless or not able else f"\x1b[{_STYLES[style]}m{clean(text)}\x1b[0m"
+
+
+def raw(text: str) -> None:
+    """Parts that `styled` made."""
+    _put(text + "\n")
 
 
 def error(message: str, hint: str = "") -> None:
     """A sentence and what to do next, on stderr; it must not fail itself."""
     try:
         if sys.stderr is not None:
-            sys.stderr.write(f"dagentd: {clean(message)}\n" + (f"{clean(hint)}\n" if hint else ""))
+            told = f"dagentd: {clean(message)}\n" + (f"{clean(step(hint))}\n" if hint else "")
+            sys.stderr.write(_wrapped(told, sys.stderr))
             sys.stderr.flush()
     except OSError:
         return
 
 
+def step(hint: str) -> str:
+    """What to do next, in words; most hints are the command to type."""
+    return f"Try: {hint}" if hint.startswith("dagentd ") else hint
+
+
+def problem(message: str, hint: str = "", path: str = "") -> None:
+    """Something that is wrong, among other things that are told."""
+    line(f"! {path}: {message}" if path else f"! {message}")
+    if hint:
+        line(f"  {step(hint)}")
+
+
+def make_sure(question: str) -> None:
+    """Go on only if the user says yes."""
+    if not click.confirm(clean(question)):
+        raise NotAllowed("nothing was done")
+
+
 def print_json(value: Any) -> None:
     """Exact JSON, yet safe on a terminal, and pure ASCII where the terminal is."""
     text = _UNSAFE.sub(_json_escape, jsontext.pretty(value).decode())
-    _put(text if _is_utf8() else _NOT_ASCII.sub(_json_escape, text))
+    _put(text if is_utf8() else _NOT_ASCII.sub(_json_escape, text))
 
 
 def json_line(value: Any) -> None:
     """JSON on one line, for a stream of objects."""
     text = _UNSAFE.sub(_json_escape, jsontext.encode(value).decode())
-    _put((text if _is_utf8() else _NOT_ASCII.sub(_json_escape, text)) + "\n")
+    _put((text if is_utf8() else _NOT_ASCII.sub(_json_escape, text)) + "\n")
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, empty: str = "") -> None:
@@ -74,6 +127,11 @@ def fields(pairs: Iterable[tuple[str, object]]) -> None:
 
 def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def can_ask() -> bool:
+    """Somebody sits there who could answer."""
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def flush() -> None:
@@ -101,8 +159,28 @@ def ago(moment: datetime | str | None, now: datetime | None = None) -> str:
     return f"{int(seconds // length)} {unit} ago"
 
 
+def duration(seconds: float, units: int = 1) -> str:
+    """`42 min`, or more exactly in two units, `1 h 30 min`."""
+    rest, parts = max(0, int(seconds)), list[tuple[int, str]]()
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s")):
+        if parts or rest >= length or unit == "s":
+            parts.append((rest // length, unit))
+        rest %= length
+    return " ".join(f"{count} {unit}" for place, (count, unit) in enumerate(parts[:units]) if count or not place)
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 message`, `3 messages`."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def share(part: float) -> str:
+    """`42 %`; what is there is never nothing."""
+    return "<1 %" if 0 < part < 0.01 else f"{part * 100:.0f} %"
+
+
 def size(count: int) -> str:
-    """`4.1 kB`: powers of 1000, as the settings count them."""
+    """`4.1 kB`, `5 MB`: powers of 1000, as the settings count them."""
     return _scaled(count, (" B", " kB", " MB", " GB", " TB"))
 
 
@@ -115,7 +193,11 @@ def _scaled(count: int, units: Sequence[str]) -> str:
     value, unit = float(count), 0
     while value >= 999.95 and unit < len(units) - 1:
         value, unit = value / 1000, unit + 1
-    return f"{count}{units[0]}" if unit == 0 else f"{value:.1f}{units[unit]}"
+    return f"{count}{units[0]}" if unit == 0 else f"{value:.1f}".removesuffix(".0") + units[unit]
+
+
+def _wrapped(text: str, stream: TextIO | None) -> str:
+    return tables.wrapped(text) if stream is not None and stream.isatty() else text
 
 
 def _put(text: str) -> None:
@@ -136,7 +218,7 @@ def _one_line(cell: object) -> str:
     return " ".join(clean("" if cell is None else str(cell)).split())
 
 
-def _is_utf8() -> bool:
+def is_utf8() -> bool:
     return sys.stdout is not None and sys.stdout.encoding.lower().replace("-", "") == "utf8"
 
 

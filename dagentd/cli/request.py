@@ -34,9 +34,9 @@ def request(session: str, message: str, sizes: bool, where: Path, worktree: str 
     elif sizes:
         _print_sizes(built["breakdown"])
     else:
-        output.line(built["systemPrompt"])
+        output.text(built["systemPrompt"])
         if message:
-            output.line(f"\n{message}")
+            output.text(f"\n{message}")
 
 
 def _print_sizes(breakdown: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""A sample repository: one worktree of an agent, with the files that the desktop app leaves there."""
+"""A sample repository: a shop, in it one worktree of an agent, with the chat that an older desktop app left there."""
 
 from __future__ import annotations
 
@@ -12,59 +12,60 @@ from dagentd.model import jsontext
 
 FEATURE = "login"
 SESSION = f"pm-feature-{FEATURE}"
-_IDENTITY = ("-c", "user.name=dagentd demo", "-c", "user.email=demo@localhost", "-c", "core.hooksPath=/dev/null")
-_SAID = (
-    ("user", "Plan the login. Constraint: no passwords, GitHub only."),
-    ("assistant", "Two tasks: the OAuth callback, then the session cookie. I decided to keep tokens server-side."),
-    ("user", "Good. Start with the callback."),
+LIMIT = 3000  # tokens: a budget that one screen of output exceeds
+_SETTINGS = f"[budget]\nlimit = {LIMIT}\nprompt_buffer = 100\n"
+_CHAT = (
+    ("user", "We need a login. Constraint: never store passwords, GitHub sign-in only."),
+    ("assistant", "I decided to keep the GitHub token on the server, because a cookie can be stolen."),
+    ("user", "Cookies must be HttpOnly and expire after 30 days."),
+    ("assistant", "The OAuth callback is done: src/auth/callback.ts exchanges the code for a token."),
+    ("user", "Please write the session cookie next."),
 )
+# What the agent says next: as long as what its tools print.
+_LINES = "\n".join(f"  PASS test/auth/callback_{n}.test.ts  302 to /account, one cookie" for n in range(1, 61))
+OUTPUT = f"The tests say:\n\n```\n{_LINES}\n```\n"
 
 
 class Sample:
     def __init__(self, folder: Path) -> None:
+        self._home = folder
         self.root = folder / "shop"
-        self.sessions = self.root / ".dagent-worktrees" / FEATURE / ".dagent" / "sessions"
-        self.chat = self.sessions / f"chat_{SESSION}.json"
+        self.worktree = self.root / ".dagent-worktrees" / FEATURE
 
     def make(self) -> None:
-        self._git("init", "-q", str(self.root), cwd=self.root.parent)
-        files.put(self.root / "README.md", b"# Shop\n", sync=False)
-        self._git("add", "README.md")
-        self._git("commit", "-q", "-m", "Open the shop")
-        self._git("worktree", "add", "-q", "-b", FEATURE, f".dagent-worktrees/{FEATURE}")
-        disk.make_folders(self.sessions)
-        self._write_json(self.sessions.parent / "feature.json", {"id": FEATURE, "name": "Login", "status": "planning"})
-        at = "2026-01-17T10:00:00.000Z"
-        session = {"id": SESSION, "type": "feature", "agentType": "pm", "featureId": FEATURE, "status": "active",
-                   "createdAt": at, "updatedAt": at}  # fmt: skip
-        self._write_json(self.sessions / f"session_{SESSION}.json", session)
-        self.write_chat({"messages": [_message(number) for number in range(2)]})
+        self._git("init", "-q", "-b", "main", str(self.root), cwd=self._home)
+        self._write(self.root / "README.md", b"# Shop\n")
+        self.commit(self.root, "Open the shop")
+        self._git("worktree", "add", "-q", "-b", FEATURE, str(self.worktree))
+        for folder in (self.root / ".dagent", self.worktree / ".dagent"):
+            disk.make_folders(folder)
+        self._write(self.root / ".dagent" / "config.toml", _SETTINGS.encode())
+        self._write_json("feature.json", {"id": FEATURE, "name": "Login", "status": "in_progress"})
+        entries = [{"type": role, "text": text, "timestamp": f"2025-03-14T10:{minute:02}:00Z"}
+                   for minute, (role, text) in enumerate(_CHAT)]  # fmt: skip
+        self._write_json("chat.json", {"entries": entries})
 
-    def write_chat(self, chat: dict[str, Any]) -> None:
-        self._write_json(self.chat, chat)
+    def commit(self, worktree: Path, subject: str) -> None:
+        self._git("add", "README.md", cwd=worktree)
+        self._git("commit", "-q", "-m", subject, cwd=worktree)
 
-    def read_chat(self) -> dict[str, Any]:
-        return jsontext.decode_object(files.read(self.chat))
+    def sell(self, what: str) -> None:
+        """A commit of the agent's."""
+        self._write(self.worktree / "README.md", f"# Shop\n\nWe sell {what}.\n".encode())
+        self.commit(self.worktree, f"Sell {what}")
 
-    def app_adds(self) -> None:
-        """As the app does: read, push, write."""
-        chat = self.read_chat()
-        self.write_chat({**chat, "messages": [*chat["messages"], _message(2)]})
+    def _write_json(self, name: str, raw: dict[str, Any]) -> None:
+        self._write(self.worktree / ".dagent" / name, jsontext.pretty(raw))
 
-    def tear(self) -> None:
-        """What a crash of the app in the middle of a write leaves."""
-        files.put(self.chat, files.read(self.chat)[:150], sync=False)
-
-    def _write_json(self, path: Path, raw: dict[str, Any]) -> None:
-        files.put(path, jsontext.pretty(raw), sync=False)
+    def _write(self, path: Path, data: bytes) -> None:
+        files.put(path, data, sync=False)
 
     def _git(self, *arguments: str, cwd: Path | None = None) -> None:
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        command = ["git", *_IDENTITY, *arguments]
-        subprocess.run(command, cwd=cwd or self.root, env=clean, check=True, capture_output=True, timeout=60)
-
-
-def _message(number: int) -> dict[str, Any]:
-    role, content = _SAID[number]
-    return {"id": f"demo-{number + 1}", "role": role, "content": content,
-            "timestamp": f"2026-01-17T10:0{number}:00.000Z"}  # fmt: skip
+        """Nothing of the user's own git is heeded: no identity, no signing, no templates with hooks."""
+        who = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER")
+               for part, value in (("NAME", "dagentd demo"), ("EMAIL", "demo@localhost"))}  # fmt: skip
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(self._home)}
+        command = ["git", *arguments]
+        where, env = cwd or self.root, inherited | who | alone
+        subprocess.run(command, cwd=where, env=env, check=True, capture_output=True, timeout=60)

@@ -27,7 +27,7 @@ def install(socket: bool) -> None:
     manager = job.manager()
     plan = job.plan_install(manager, units.program(), socket, job.present(manager))
     report = job.apply(plan, manager)
-    _tell(report)
+    tell(report)
     if not (report.written or report.removed):
         output.line("The files were up to date.")
     if not report.why:
@@ -40,7 +40,7 @@ def uninstall() -> None:
     """Stop the service and remove exactly what `install` made."""
     manager = job.manager()
     report = job.apply(job.plan_uninstall(manager, job.present(manager)), manager)
-    _tell(report)
+    tell(report)
     if not report.removed:
         output.line("Nothing was installed.")
 
@@ -64,7 +64,8 @@ def status(as_json: bool) -> None:
     )
 
 
-def _tell(report: job.Report) -> None:
+def tell(report: job.Report) -> None:
+    """What was done, and what is left to do."""
     for path in report.written:
         output.line(f"wrote {path}")
     for path in report.removed:

@@ -17,6 +17,7 @@ from dagentd.jobs.reconcile import Line, Report
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
 from dagentd.settings import Settings
+from dagentd.store.pauses import Pauses
 
 _SCAN = 600.0  # seconds for the daemon to look at a whole project
 
@@ -81,6 +82,8 @@ def _tell(project: Project, report: Report) -> None:
     rows = [(line.session_id, line.worktree, line.messages, _state(line)) for line in report.lines]
     output.table(columns, rows, empty="No sessions yet: nothing under .dagent-worktrees/*/.dagent.")
     tell_problems(report.problems, project)
+    if Pauses(project).of_project():
+        output.line("It is paused: only what others wrote was taken in. `dagentd resume` ends that.")
 
 
 def _state(line: Line) -> str:
@@ -90,7 +93,4 @@ def _state(line: Line) -> str:
 def tell_problems(problems: list[Problem], project: Project) -> None:
     """Each in one sentence with its file, named from the root of the project, and what to do."""
     for problem in problems:
-        path = problem.path.removeprefix(f"{project.root}/")
-        output.line(f"! {path}: {problem.message}" if path else f"! {problem.message}")
-        if problem.hint:
-            output.line(f"  {problem.hint}")
+        output.problem(problem.message, problem.hint, problem.path.removeprefix(f"{project.root}/"))

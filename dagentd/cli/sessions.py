@@ -10,6 +10,7 @@ import click
 from dagentd.cli import output
 from dagentd.cli.gone import print_list as print_gone
 from dagentd.cli.output import Column
+from dagentd.cli.paused import in_brief
 from dagentd.cli.project import json_option, reading, settings_of
 from dagentd.jobs import summary
 from dagentd.jobs.gone import sessions as gone_sessions
@@ -37,8 +38,9 @@ def sessions(where: Path, lost: bool, as_json: bool) -> int:
 
 def _print(found: list[dict[str, Any]], root: str) -> None:
     columns = [Column("session", style="cyan"), Column("worktree"), Column("status"), Column("messages", right=True),
-               Column("updated")]  # fmt: skip
-    output.table(columns, map(_row, found), empty=f"No sessions in {root}: nothing under .dagent-worktrees/*/.dagent.")
+               Column("budget", right=True), Column("updated")]  # fmt: skip
+    none = f"No sessions in {root}: nothing under .dagent-worktrees/*/.dagent."
+    output.table(columns, map(_row, found), empty=f"{none} `dagentd sessions --gone` lists those that were there.")
 
 
 def _tell_errors(found: list[dict[str, Any]]) -> None:
@@ -48,8 +50,14 @@ def _tell_errors(found: list[dict[str, Any]]) -> None:
 
 
 def _row(each: dict[str, Any]) -> tuple[object, ...]:
-    status, updated = each.get("status", "unreadable"), output.ago(each.get("updatedAt"))
-    return each["id"], Path(each["worktree"]).name, status, _messages(each), updated
+    status = ", ".join(filter(None, (each.get("status", "unreadable"), in_brief(each.get("paused")))))
+    updated = output.ago(each.get("updatedAt"))
+    return each["id"], Path(each["worktree"]).name, status, _messages(each), _budget(each), updated
+
+
+def _budget(each: dict[str, Any]) -> str:
+    """Estimated by the sizes of files: `dagentd request SESSION --sizes` counts."""
+    return output.share(each["budget"]["share"]) if "budget" in each else ""
 
 
 def _messages(each: dict[str, Any]) -> object:

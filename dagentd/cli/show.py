@@ -9,12 +9,18 @@ import click
 
 from dagentd.cli import output
 from dagentd.cli.gone import tell_gone
-from dagentd.cli.project import json_option, project_option, reading, worktree_option
+from dagentd.cli.paused import in_full
+from dagentd.cli.project import json_option, project_option, reading, settings_of, worktree_option
 from dagentd.cli.serving import tell_problems
+from dagentd.jobs import pausing, summary
 from dagentd.model.compaction.items import items_of
 from dagentd.model.rendering import line
 from dagentd.store.session import Session
 
+_SHOWN = {
+    "id": "session", "status": "status", "agentType": "role", "featureId": "feature", "taskId": "task",
+    "taskState": "task state", "worktree": "worktree",
+}  # fmt: skip
 _LISTS = {
     "completed": "Completed", "inProgress": "In progress", "pending": "Pending", "blockers": "Blockers",
     "decisions": "Decisions",
@@ -31,24 +37,41 @@ def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None
     with reading(where) as store:
         found = store.session(session, worktree)
         if as_json:
-            output.print_json({"session": found.document(), "checkpoint": found.checkpoint()})
-        else:
-            _print(found)
+            document = {**found.document(), **summary.paused(store, found.id)}
+            output.print_json({"session": document, "checkpoint": found.checkpoint()})
+            return
+        sizes = {} if found.folder.gone else summary.session(store, found.folder, settings_of(store.project))
+        _print(found, sizes, pausing.of_session(store, found.id))
 
 
-def _print(session: Session) -> None:
+def _print(session: Session, sizes: dict[str, Any], paused: dict[str, Any] | None) -> None:
     tell_gone(session)
     document = session.document()
     messages, total = session.messages(3)
-    shown = ("id", "status", "agentType", "featureId", "taskId", "taskState", "worktree", "createdAt")
-    pairs = [(key, document[key]) for key in shown if document.get(key)]
-    output.fields([*pairs, ("updated", output.ago(document.get("updatedAt"))), ("in chat", f"{total} messages")])
+    shown = [(title, document[key]) for key, title in _SHOWN.items() if document.get(key)]
+    made, changed = (output.ago(document.get(key)) for key in ("createdAt", "updatedAt"))
+    output.fields([
+        *shown,
+        *([("paused", in_full(paused, session.id))] if paused is not None else []),
+        ("made", f"{made}, changed {changed}" if changed else made),
+        ("in chat", output.counted(total, "message")),
+        *_budget(sizes),
+    ])  # fmt: skip
     _print_checkpoint(session.checkpoint() or {})
     if messages:
-        output.line("\nLast messages")
+        output.line()
+        output.heading("Last messages")
     for message in messages:
         output.line(f"  {message.get('role')}: {_first_line(message.get('content'))}")
     tell_problems(session.problems, session.project)
+
+
+def _budget(sizes: dict[str, Any]) -> list[tuple[str, str]]:
+    """Estimated, because counting takes half a second."""
+    if "budget" not in sizes:
+        return []
+    share, limit = output.share(sizes["budget"]["share"]), output.tokens(sizes["budget"]["limit"])
+    return [("budget", f"about {output.tokens(sizes['tokens'])}, {share} of {limit}")]
 
 
 def _print_checkpoint(checkpoint: dict[str, Any]) -> None:
@@ -57,7 +80,8 @@ def _print_checkpoint(checkpoint: dict[str, Any]) -> None:
     for name, title in _LISTS.items():
         listed = [item for item in items if ("completed" if item.resolved else item.list) == name]
         if listed:
-            output.line(f"\n{title}")
+            output.line()
+            output.heading(title)
         for item in listed:
             output.line(f"  {item.id}  {'[pinned] ' if item.pinned else ''}{line(item.entry)}")
     if left := checkpoint.get("itemsLeft"):

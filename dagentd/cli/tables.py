@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _GAP = 2
+_MARKS = ("- ", "! ", "+ ", "> ", "< ")  # before what stands in a list
 _NARROWEST = 16  # characters that a wrapping column keeps
 
 
@@ -42,6 +43,20 @@ def drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
     with console.capture() as capture:
         console.print(_grid(columns, rows))
     return capture.get()
+
+
+def wrapped(text: str) -> str:
+    """For the terminal: lines that are too long go on under themselves, in a list under its text."""
+    from textwrap import TextWrapper
+
+    width = max(_NARROWEST, get_terminal_size().columns)
+    lines = []
+    for line in text.split("\n"):
+        margin = len(line) - len(line.lstrip(" ")) + (_GAP if line.lstrip(" ")[:2] in _MARKS else 0)
+        wrap = TextWrapper(width, subsequent_indent=" " * margin, break_long_words=False, break_on_hyphens=False,
+                           drop_whitespace=True, expand_tabs=False, replace_whitespace=False)  # fmt: skip
+        lines += wrap.wrap(line) if len(line) > width else [line]
+    return "\n".join(lines)
 
 
 def _grid(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Table:

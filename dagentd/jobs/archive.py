@@ -62,7 +62,8 @@ def archive_ended(store: Store, feature: FeatureFolder, settings: Settings) -> l
         ends = ends_of(feature)
     except (DagentdError, Undecodable):  # which reconciling says; nobody knows whether it ended
         return []
-    return [folder.id for folder in layout.sessions(feature) if _archive(store, folder, ends)]
+    folders = [folder for folder in layout.sessions(feature) if not store.pauses.on(folder.id)]
+    return [folder.id for folder in folders if _archive(store, folder, ends)]
 
 
 def _archive(store: Store, folder: SessionFolder, ends: Ends) -> bool:

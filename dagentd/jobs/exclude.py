@@ -48,6 +48,10 @@ def removed_from(text: str) -> str | None:
     return None if whole_file and not text else text
 
 
+def missing(project: Project) -> list[str]:
+    return added_to(_read(project))[1]
+
+
 def add(project: Project) -> list[str]:
     text, missing = added_to(_read(project))
     if missing:

@@ -58,7 +58,8 @@ def remove_expired(store: Store, keep_days: int) -> list[str]:
     if days != known and (gone or known.of):
         data, temps = jsontext.pretty(days.raw()), Temps(store.project.temp_dir)  # which is swept after a crash
         files.put(_file(store.project), data, temps=temps)
-    return [gone[name].id for name in expired(days, keep_days) if _remove(store, gone[name], keep_days)]
+    over = [gone[name] for name in expired(days, keep_days) if not store.pauses.on(gone[name].id)]
+    return [each.id for each in over if _remove(store, each, keep_days)]
 
 
 def _remove(store: Store, gone: GoneFolder, keep_days: int) -> bool:
@@ -75,7 +76,8 @@ def clear_away(project: Project, *, purge: bool) -> list[str]:
         stay = _clear_kept(project, purge)
         held = lock.take(project, _WAIT)
         try:
-            _remove_files(project.own_dir, ["id", "lock.wanted", *([] if stay else [_file(project).name])])
+            names = ["id", "lock.wanted", project.paused_file.name, *([] if stay else [_file(project).name])]
+            _remove_files(project.own_dir, names)
             for folder in (project.temp_dir, project.kept_dir):
                 _remove_empty(folder)
             # Last, and held: who waits for it finds that it is no longer the file of that name, and makes another.

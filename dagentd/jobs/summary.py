@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dagentd.errors import DagentdError
+from dagentd.jobs import pausing
 from dagentd.model.calibration import Calibration
 from dagentd.model.feature import Dag, Feature
 from dagentd.model.jsontext import Undecodable
@@ -14,11 +15,13 @@ from dagentd.store import layout
 from dagentd.store.store import Store
 
 _KEPT = ("type", "agentType", "taskId", "taskState", "status", "createdAt", "updatedAt", "stats")
+_SAID_OVER = 3  # a checkpoint has its items twice, the second time with sources, and is sent once
 _BYTES_PER_TOKEN = 4  # of typical text; a list must not load the vocabulary
 
 
 def project(store: Store, worktrees: list[str]) -> dict[str, Any]:
-    return {"root": str(store.project.root), "readOnly": store.read_only, "worktrees": worktrees}
+    where = {"root": str(store.project.root), "readOnly": store.read_only, "worktrees": worktrees}
+    return {**where, "paused": pausing.of_project(store), "pausedSessions": sorted(store.pauses.now().sessions)}
 
 
 def worktrees(store: Store) -> list[str]:
@@ -55,7 +58,13 @@ def session(store: Store, folder: SessionFolder, settings: Settings) -> dict[str
     except DagentdError as error:
         return {**place, "error": str(error), "hint": error.hint}
     held = {key: raw[key] for key in _KEPT if key in raw}
-    return {**place, "project": str(store.project.root), **held, **_size(folder, settings)}
+    return {**place, "project": str(store.project.root), **held, **paused(store, folder.id), **_size(folder, settings)}
+
+
+def paused(store: Store, session_id: str) -> dict[str, Any]:
+    """Only where it is."""
+    held = pausing.of_session(store, session_id)
+    return {} if held is None else {"paused": held}
 
 
 def _document(store: Store, folder: SessionFolder) -> dict[str, Any]:
@@ -70,7 +79,8 @@ def _document(store: Store, folder: SessionFolder) -> dict[str, Any]:
 
 def _size(folder: SessionFolder, settings: Settings) -> dict[str, Any]:
     """Estimated from the sizes of the documents; `session.previewRequest` counts."""
-    size = sum(_bytes(folder, name) for name in ("chat", "checkpoint", "context", "agent-description"))
+    size = sum(_bytes(folder, name) for name in ("chat", "context", "agent-description"))
+    size += _bytes(folder, "checkpoint") // _SAID_OVER
     tokens = Calibration().tokens(size // _BYTES_PER_TOKEN, settings.compaction.model)
     limit = settings.budget.limit
     return {"tokens": tokens, "budget": {"limit": limit, "share": round(tokens / limit, 3), "estimated": True}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,15 @@ def plist(program: Program) -> bytes:
         for name, value in program.environment.items()
     )
     return _rendered("org.dagentd.plist", COMMAND=command, ENVIRONMENT=environment)
+
+
+def program_in(unit: bytes) -> str | None:
+    """What a service that we wrote starts; None for one that starts nothing, as a socket's."""
+    text = os.fsdecode(unit)
+    if found := re.search(r'^ExecStart=("[^"]*")', text, re.MULTILINE):
+        return str(json.loads(found[1])).replace("%%", "%")
+    found = re.search(r"<key>ProgramArguments</key>\s*<array>\s*<string>([^<]*)</string>", text)
+    return html.unescape(found[1]) if found else None
 
 
 def _word(text: str) -> str:

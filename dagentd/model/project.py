@@ -33,6 +33,10 @@ class Project:
         return self.own_dir / "kept"
 
     @property
+    def paused_file(self) -> Path:
+        return self.own_dir / "paused.json"
+
+    @property
     def temp_dir(self) -> Path:
         return self.own_dir / "temp"
 

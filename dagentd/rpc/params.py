@@ -25,6 +25,23 @@ class OfProject(Params):
     project: str
 
 
+class PauseProject(OfProject):
+    """Without `seconds` it lasts until it is ended."""
+
+    seconds: int | None = Field(default=None, ge=1)
+
+
+class ResumeSession(Params):
+    """All sessions of a project that have this id are meant."""
+
+    session_id: str
+    project: str | None = None
+
+
+class PauseSession(ResumeSession):
+    seconds: int | None = Field(default=None, ge=1)
+
+
 class Migration(Params):
     """Of all projects or of one; of all files of older formats or of those at or under an absolute path."""
 

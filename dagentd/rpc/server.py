@@ -133,7 +133,7 @@ def bind(path: Path) -> socket.socket:
     with disk.explained(path):
         disk.make_folders(path.parent)
         _check_folder(path.parent)
-        _clear(path)
+        clear_stale(path)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
         try:
@@ -154,7 +154,7 @@ def _check_folder(folder: Path) -> None:
         raise NotAllowed(told, path=folder, hint=f"chmod 700 {folder}, or name another path in DAGENTD_SOCKET.")
 
 
-def _clear(path: Path) -> None:
+def clear_stale(path: Path) -> None:
     """Remove a socket that nobody listens on. Anything else in its place is somebody's, and an error."""
     try:
         found = os.stat(path, follow_symlinks=False)

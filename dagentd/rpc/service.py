@@ -43,6 +43,14 @@ class Compacting(Protocol):
     def make_room(self, store: Store, session: Session) -> None: ...
 
 
+class Pausing(Protocol):
+    """What a method may use of pauses: of a session, or without one of a whole project."""
+
+    def pause(self, store: Store, session_id: str | None, seconds: float | None) -> dict[str, Any]: ...
+
+    def resume(self, store: Store, session_id: str | None) -> dict[str, Any]: ...
+
+
 class Service(Protocol):
     """What a method may use of the daemon."""
 
@@ -71,6 +79,9 @@ class Service(Protocol):
 
     @property
     def compacting(self) -> Compacting: ...
+
+    @property
+    def pausing(self) -> Pausing: ...
 
     def status(self) -> dict[str, Any]: ...
 

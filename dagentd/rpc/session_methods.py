@@ -50,7 +50,7 @@ def get_or_create(caller: Caller, given: params.GetOrCreate) -> dict[str, Any]:
 
 def get(caller: Caller, given: params.OfSession) -> dict[str, Any]:
     """A session: its document, its project and its worktree."""
-    return _with(caller, given, lambda _, session: session.document())
+    return _with(caller, given, lambda store, held: {**held.document(), **summary.paused(store, held.id)})
 
 
 def add_message(caller: Caller, given: params.AddMessage) -> dict[str, Any]:

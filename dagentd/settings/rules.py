@@ -10,53 +10,59 @@ from typing import Any, NamedTuple
 
 
 class Rule(NamedTuple):
-    """`allowed` ends the sentence "it must be ..."; `kept` is how the value is held."""
+    """`about` says what is set; `allowed` ends the sentence "it must be ..."; `kept` is how the value is held."""
 
+    about: str
     holds: Callable[[Any], bool]
     allowed: str
     kept: Callable[[Any], Any]
 
 
-def switch(default: bool) -> Any:
-    return _ruled(default, lambda value: isinstance(value, bool), "true or false")
+def switch(default: bool, about: str) -> Any:
+    return _ruled(about, default, lambda value: isinstance(value, bool), "true or false")
 
 
-def count(default: int, low: int, high: int) -> Any:
+def count(default: int, low: int, high: int, about: str) -> Any:
     def holds(value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
-    return _ruled(default, holds, f"a whole number from {low} to {high}")
+    return _ruled(about, default, holds, f"a whole number from {low} to {high}")
 
 
-def share(default: float) -> Any:
-    return _ruled(default, lambda value: _is_number(value) and 0 < value <= 1, "a number above 0 and up to 1", float)
+def share(default: float, about: str) -> Any:
+    def holds(value: Any) -> bool:
+        return _is_number(value) and 0 < value <= 1
+
+    return _ruled(about, default, holds, "a number above 0 and up to 1", float)
 
 
-def choice(default: str, *others: str) -> Any:
+def choice(default: str, *others: str, about: str) -> Any:
     choices = (default, *others)
-    return _ruled(default, lambda value: value in choices, " or ".join(f'"{each}"' for each in choices))
+    return _ruled(about, default, lambda value: value in choices, " or ".join(f'"{each}"' for each in choices))
 
 
-def auto_or_number(low: float, high: float) -> Any:
+def auto_or_number(low: float, high: float, about: str) -> Any:
     def holds(value: Any) -> bool:
         return value == "auto" or (_is_number(value) and low <= value <= high)
 
-    return _ruled("auto", holds, f'"auto" or a number from {low} to {high}')
+    return _ruled(about, "auto", holds, f'"auto" or a number from {low} to {high}')
 
 
-def text(default: str, pattern: str, allowed: str) -> Any:
-    return _ruled(default, lambda value: _matches(pattern, value), allowed)
+def text(default: str, pattern: str, allowed: str, about: str) -> Any:
+    return _ruled(about, default, lambda value: _matches(pattern, value), allowed)
 
 
-def texts(default: tuple[str, ...], pattern: str, allowed: str) -> Any:
+def texts(default: tuple[str, ...], pattern: str, allowed: str, about: str) -> Any:
     def holds(value: Any) -> bool:
         return isinstance(value, list) and all(_matches(pattern, each) for each in value)
 
-    return _ruled(default, holds, allowed, tuple)
+    return _ruled(about, default, holds, allowed, tuple)
 
 
-def _ruled(default: Any, holds: Callable[[Any], bool], allowed: str, kept: Callable[[Any], Any] = lambda x: x) -> Any:
-    return field(default=default, metadata={"rule": Rule(holds, allowed, kept)})
+def _ruled(
+    about: str, default: Any, holds: Callable[[Any], bool], allowed: str, kept: Callable[[Any], Any] = lambda x: x
+) -> Any:
+    return field(default=default, metadata={"rule": Rule(about, holds, allowed, kept)})
 
 
 def _matches(pattern: str, value: Any) -> bool:

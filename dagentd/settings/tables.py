@@ -10,84 +10,94 @@ from dagentd.settings.rules import Rule, auto_or_number, choice, count, share, s
 _DAY = 86_400
 _MODEL = r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}"
 _URL_OR_NONE = r"(https?://[^\s/@?#]+(/[^\s@?#]*)?)?"
+_URL_IN_WORDS = "an http or https URL without user, query or fragment, or an empty text"
 
 
 @dataclass(frozen=True)
 class Budget:
-    limit: int = count(100_000, 100, 10_000_000)
-    threshold: float = share(0.9)
-    target: float = share(0.6)
-    prompt_buffer: int = count(1_000, 0, 1_000_000)
+    limit: int = count(100_000, 100, 10_000_000, "tokens that a session may fill")
+    threshold: float = share(0.9, "above this share of the limit a session is compacted")
+    target: float = share(0.6, "down to this share of it")
+    prompt_buffer: int = count(1_000, 0, 1_000_000, "tokens kept free for the next message of the user")
 
 
 @dataclass(frozen=True)
 class Tokens:
-    encoding: str = choice("cl100k_base")  # the one vocabulary that ships; another would need the network
-    calibration: float | Literal["auto"] = auto_or_number(0.7, 2.0)
+    # The one vocabulary that ships; another would need the network.
+    encoding: str = choice("cl100k_base", about="the vocabulary by which tokens are counted")
+    calibration: float | Literal["auto"] = auto_or_number(
+        0.7, 2.0, "tokens of the model for each of ours; `auto` learns it from what calls report"
+    )
 
 
 @dataclass(frozen=True)
 class Request:
-    recent_messages: int = count(0, 0, 1_000_000)
-    share_checkpoints: bool = switch(True)
+    recent_messages: int = count(0, 0, 1_000_000, "messages of chat that a request has at most; 0 for all")
+    share_checkpoints: bool = switch(True, "qa and merge sessions are shown the checkpoint of the task's dev session")
 
 
 @dataclass(frozen=True)
 class Context:
-    max_commits: int = count(10, 0, 1_000)
-    structure_depth: int = count(3, 0, 20)
-    structure_entries: int = count(200, 0, 100_000)
-    max_claude_md_tokens: int = count(20_000, 0, 1_000_000)
+    max_commits: int = count(10, 0, 1_000, "last commits that a context has")
+    structure_depth: int = count(3, 0, 20, "levels of folders that a context lists")
+    structure_entries: int = count(200, 0, 100_000, "names that it lists at most")
+    max_claude_md_tokens: int = count(
+        20_000, 0, 1_000_000, "tokens of CLAUDE.md with its imports; PROJECT.md and a spec may have half as many"
+    )
 
 
 @dataclass(frozen=True)
 class Compaction:
-    enabled: bool = switch(True)
-    backend: str = choice("auto", "anthropic", "claude-cli", "local")
-    model: str = text("claude-haiku-5-5", _MODEL, "the name of a model")
-    fallback_models: tuple[str, ...] = texts(("claude-haiku-4-5",), _MODEL, "a list of names of models")
-    keep_recent_tokens: int = count(0, 0, 10_000_000)
-    checkpoint_tokens: int = count(8_000, 100, 1_000_000)
-    api_key_command: str = text("", r"[^\0]*", "a command, or an empty text")
-    base_url: str = text("", _URL_OR_NONE, "an http or https URL without user, query or fragment, or an empty text")
-    max_calls_per_hour: int = count(30, 0, 10_000)
-    max_tokens_per_day: int = count(5_000_000, 0, 10_000_000_000)
-    timeout: int = count(300, 1, 3_600)
+    enabled: bool = switch(True, "compact sessions that are too full")
+    backend: str = choice(
+        "auto", "anthropic", "claude-cli", "local", about="who does it; `auto`: a model if there is a key, else `local`"
+    )
+    model: str = text("claude-haiku-5-5", _MODEL, "the name of a model", "the model that is asked")
+    fallback_models: tuple[str, ...] = texts(
+        ("claude-haiku-4-5",), _MODEL, "a list of names of models", "those that are asked next"
+    )
+    keep_recent_tokens: int = count(0, 0, 10_000_000, "tokens of the last messages that stay in chat")
+    checkpoint_tokens: int = count(8_000, 100, 1_000_000, "tokens that a checkpoint may have")
+    api_key_command: str = text("", r"[^\0]*", "a command, or an empty text", "a command that prints the key")
+    base_url: str = text("", _URL_OR_NONE, _URL_IN_WORDS, "the API's address; empty for Anthropic's own")
+    max_calls_per_hour: int = count(30, 0, 10_000, "calls of a model")
+    max_tokens_per_day: int = count(5_000_000, 0, 10_000_000_000, "tokens sent and received")
+    timeout: int = count(300, 1, 3_600, "seconds for one compaction by a model")
 
 
 @dataclass(frozen=True)
 class Migration:
-    enabled: bool = switch(True)
-    backups: int = count(5, 1, 1_000)
+    enabled: bool = switch(True, "make sessions of files of older formats")
+    backups: int = count(5, 1, 1_000, "numbered backups kept of one file")
 
 
 @dataclass(frozen=True)
 class Watch:
-    enabled: bool = switch(True)
-    settle_ms: int = count(100, 1, 60_000)
-    ceiling_ms: int = count(1_000, 1, 600_000)
-    reconcile_s: int = count(300, 1, _DAY)
-    mode: str = choice("auto", "native", "poll")
+    enabled: bool = switch(True, "watch files; otherwise the timer alone looks at them")
+    settle_ms: int = count(100, 1, 60_000, "milliseconds of quiet after which a change counts")
+    ceiling_ms: int = count(1_000, 1, 600_000, "milliseconds after which it counts without")
+    reconcile_s: int = count(300, 1, _DAY, "seconds after which everything is looked at once more")
+    mode: str = choice("auto", "native", "poll", about="by the system, or by looking at folders in turn")
 
 
 @dataclass(frozen=True)
 class Archive:
-    auto: bool = switch(True)
-    keep_days: int = count(180, 1, 36_500)
+    auto: bool = switch(True, "archive sessions whose feature or task has ended")
+    keep_days: int = count(180, 1, 36_500, "days for which sessions without a worktree are kept")
 
 
 @dataclass(frozen=True)
 class Log:
-    level: str = choice("info", "debug", "warning", "error")
-    max_bytes: int = count(5_000_000, 10_000, 1_000_000_000)
-    files: int = count(3, 1, 100)
+    level: str = choice("info", "debug", "warning", "error", about="what the log has at least")
+    max_bytes: int = count(5_000_000, 10_000, 1_000_000_000, "bytes after which a new log file is begun")
+    files: int = count(3, 1, 100, "log files that are kept")
 
 
 @dataclass(frozen=True)
 class Agx:
-    enabled: bool = switch(True)
-    index_interval_s: int = count(300, 1, _DAY)
-    cleanup_days: int = count(30, 1, 36_500)
+    enabled: bool = switch(True, "keep AGX sessions up")
+    index_interval_s: int = count(300, 1, _DAY, "seconds after which the global index is checked")
+    cleanup_days: int = count(30, 1, 36_500, "days without use after which a session is archived")
 
 
 @dataclass(frozen=True)

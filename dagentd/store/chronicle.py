@@ -135,8 +135,11 @@ class Chronicle:
         self.state = opening.read_state(journal, self._index.journal(journal.path), written)
         if tail := journal.cut_tail():
             self.note("torn", complaints.torn(tail))
-        for offset in journal.unreadable:
-            self.note(f"unreadable-{offset}", complaints.skipped(journal.path, offset))
+        self._note_lines()
+
+    def _note_lines(self) -> None:
+        for offset in self.journal.unreadable:
+            self.note(f"unreadable-{offset}", complaints.skipped(self.journal.path, offset))
         if self.state.unknown:
             self.note("newer", complaints.newer(self.folder.journal, self.state.unknown))
 
@@ -242,6 +245,7 @@ class Glance(Chronicle):
         path = self.folder.journal
         self.journal = Journal.open_read(path) if path.exists() else Journal.open_read(Path(os.devnull))
         self.state = opening.read_state(self.journal, self._index.journal(path))
+        self._note_lines()
         if not self.state.pos:
             self._append(opening.lines(opening.first_records(self.folder, first.documents(), clock.stamp())))
         opening.fill_lines(self.state, self.journal, first.documents().get("chat"))

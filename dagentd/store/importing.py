@@ -63,6 +63,7 @@ class Importer:
                 self._resources.kept.make()
                 if not folder.path.is_dir():
                     links.make_session_folder(folder)
+                layout.checked_folder(folder.feature, folder.path)
             journals.create(folder.journal, folder.id, opening.chunks(written), self._resources.kept).close()
         session = self._sessions.open(folder, written)
         session.announce(action="created")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import struct
 import threading
@@ -194,15 +195,28 @@ def connect(path: Path | None, schema: str, version: int) -> sqlite3.Connection:
     if path is None:
         return _opened(":memory:", schema, version)
     try:
-        return _opened(str(path), schema, version)
+        return _in_file(path, schema, version)
     except sqlite3.OperationalError:  # full, read-only, no such folder, or long in use by another process
         return _opened(":memory:", schema, version)
     except sqlite3.DatabaseError:  # damaged, or of another version
         discard(path)
     try:
-        return _opened(str(path), schema, version)
+        return _in_file(path, schema, version)
     except sqlite3.Error:
         return _opened(":memory:", schema, version)
+
+
+def damage(path: Path) -> str | None:
+    """What is wrong with a database that nobody uses, in words, if it is there. `immutable` has SQLite make no files
+    beside it."""
+    if not path.exists():
+        return None
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as db:
+            found = db.execute("pragma quick_check(1)").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return None if found == "ok" else str(found)
 
 
 def discard(path: Path) -> None:
@@ -210,6 +224,13 @@ def discard(path: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(OSError):
             disk.remove(Path(f"{path}{suffix}"))
+
+
+def _in_file(path: Path, schema: str, wanted: int) -> sqlite3.Connection:
+    """SQLite would make it for all to read; what it makes beside it is like it."""
+    with contextlib.suppress(OSError):  # it is there, or cannot be: then SQLite says so
+        os.close(disk.create(path))
+    return _opened(str(path), schema, wanted)
 
 
 def _opened(name: str, schema: str, wanted: int) -> sqlite3.Connection:

@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 from dagentd.adapters import disk
+from dagentd.errors import told
 from dagentd.model import ids
 from dagentd.model.project import Project
+from dagentd.store import own_folder
 
 _ENTRY = re.compile(r"(.+)\.([0-9]+)\.jsonl")
 
@@ -16,6 +18,7 @@ class Kept:
     """`dagentd/kept/{sid}.{n}.jsonl`; entries are never replaced."""
 
     def __init__(self, project: Project) -> None:
+        self._project = project
         self.folder = project.kept_dir
 
     def make(self) -> None:
@@ -25,10 +28,7 @@ class Kept:
 
     def all(self) -> dict[str, list[Path]]:
         """The entries of every session, oldest first."""
-        try:
-            matches = [match for name in os.listdir(self.folder) if (match := _ENTRY.fullmatch(name))]
-        except FileNotFoundError:
-            return {}
+        matches = [match for name in self._names() if (match := _ENTRY.fullmatch(name))]
         found: dict[str, list[Path]] = {}
         for match in sorted(matches, key=lambda match: (match[1], int(match[2]))):
             if ids.is_safe(match[1]):
@@ -38,11 +38,19 @@ class Kept:
     def of(self, session_id: str) -> list[Path]:
         """The entries of one session, oldest first."""
         pattern = re.compile(re.escape(session_id) + r"\.([0-9]+)\.jsonl")
+        matches = [match for name in self._names() if (match := pattern.fullmatch(name))]
+        return [self.folder / match[0] for match in sorted(matches, key=lambda match: int(match[1]))]
+
+    def _names(self) -> list[str]:
+        """What is behind a link was not kept by us."""
+        if not own_folder.is_own(self._project, self.folder):
+            return []
         try:
-            matches = [match for name in os.listdir(self.folder) if (match := pattern.fullmatch(name))]
+            return os.listdir(self.folder)
         except FileNotFoundError:
             return []
-        return [self.folder / match[0] for match in sorted(matches, key=lambda match: int(match[1]))]
+        except OSError as error:
+            raise told(error, self.folder) from error
 
     def free(self, session_id: str) -> Path:
         held = self.of(session_id)

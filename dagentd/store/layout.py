@@ -38,6 +38,9 @@ def is_tree(tree: Tree) -> bool:
 def barred(project: Project) -> Iterator[DagentdError]:
     """Folders that should hold features or sessions and in which nothing is served: links that lead out of their
     worktree, and what we may not look into."""
+    if os.path.islink(project.root / WORKTREES) and not os.path.isdir(project.root / WORKTREES):
+        hint = "Replace the link by a folder."
+        yield NotAllowed("is a link that leads nowhere", path=project.root / WORKTREES, hint=hint)
     for tree in checkouts(project):
         yield from _barred(tree.path, tree.worktree)
     for tree in trees(project):
@@ -109,6 +112,11 @@ def _bare(feature: FeatureFolder) -> list[SessionFolder]:
     found = {folder.id: folder for folder in _under_nodes(feature)}
     found |= {folder.id: folder for folder in _in(feature.sessions_dir, feature, None)}
     return [found[name] for name in sorted(found)]
+
+
+def session_ids(feature: FeatureFolder) -> list[str]:
+    """By the names of their files alone; a session that was taken back is among them."""
+    return [folder.id for folder in _bare(feature)]
 
 
 def twins(folder: SessionFolder) -> list[SessionFolder]:
@@ -205,8 +213,9 @@ def checked_folder(feature: FeatureFolder, path: Path) -> Path:
 
 
 def folder_names(path: Path) -> list[str]:
+    """The folders in a folder, links to such too; none where we may not look: see `barred`."""
     try:
         with os.scandir(path) as entries:
-            return sorted(entry.name for entry in entries if entry.is_dir())
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return sorted(entry.name for entry in entries if os.path.isdir(entry))
+    except OSError:
         return []

@@ -11,11 +11,14 @@ from dagentd.adapters import disk
 from dagentd.adapters.lock import Lock, attempt, holder, is_held
 from dagentd.errors import Conflict
 from dagentd.model.project import Project
+from dagentd.store import own_folder
 
 
 def take(project: Project, wait: float = 0.0) -> Lock:
     """The project's lock; Conflict naming the holder if it stays busy."""
     path = project.lock_file
+    for folder in (project.kept_dir, project.temp_dir, project.spool_dir):
+        own_folder.check(project, folder)
     deadline = time.monotonic() + wait
     with disk.explained(path):
         if not project.own_dir.is_dir():
@@ -32,6 +35,7 @@ def claimed(project: Project) -> Iterator[None]:
     """While this lasts, a daemon that holds the project's lock lets go of it as soon as it looks, and takes it again
     afterwards: for what is not to be asked for on the socket. If we die, the claim ends with us."""
     path = _claim(project)
+    own_folder.check(project, project.own_dir)
     with disk.explained(path):
         if not project.own_dir.is_dir():
             disk.make_folder(project.own_dir)

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from dagentd.errors import NotFound
 from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.model.records import Record
+from dagentd.store import layout
 from dagentd.store.catalogue import Catalogue
 from dagentd.store.chronicle import Chronicle, Glance
 from dagentd.store.firstlook import FirstLook
@@ -91,6 +92,7 @@ class OpenSessions:
             if session is None or not session.enter():
                 if session is not None:
                     self._let_go(folder, session)
+                layout.checked_folder(folder.feature, folder.path)  # links come and go
                 session = Session(self._resources, folder, self._chronicle(folder, written))
                 session.enter()
             with self._mutex:  # last: the order tells which was not used for longest

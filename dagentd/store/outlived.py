@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from dagentd.adapters import disk, files
-from dagentd.errors import Conflict
+from dagentd.errors import Conflict, DagentdError
 from dagentd.model import ids
 from dagentd.model.project import FeatureFolder, GoneFolder, SessionFolder, Tree
 from dagentd.store import layout, links
@@ -43,11 +43,11 @@ def _is_gone(entry: Path, journals: list[Path]) -> bool:
 def _begins_with(journal: Path, entry: Path) -> bool:
     """A journal that is missing beside its documents counts too: it is linked again from what was kept."""
     try:
-        with journal.open("rb") as live, entry.open("rb") as held:
+        with files.opened(journal) as live, files.opened(entry) as held:
             while chunk := held.read(_CHUNK):
                 if live.read(len(chunk)) != chunk:
                     return False
-    except OSError:
+    except (OSError, DagentdError):
         return not os.path.lexists(journal)
     return True
 

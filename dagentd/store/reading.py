@@ -7,8 +7,12 @@ from typing import Any
 
 from dagentd.errors import NotFound
 from dagentd.model import conversation, jsontext
+from dagentd.model.documents import version_of
+from dagentd.model.records import Record
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.entry import Entry
+from dagentd.store.journal import Journal
+from dagentd.store.state import message_ids
 
 
 def chat(chronicle: Chronicle) -> list[dict[str, Any]]:
@@ -46,6 +50,26 @@ def history(chronicle: Chronicle, before: str | None, limit: int) -> tuple[list[
         entries = state.entries.before(start.rank if start else None, limit + 1)
         page = [content(chronicle, entry) for entry in entries[-limit:]] if limit else []
     return page, len(entries) > limit
+
+
+def moves(chronicle: Chronicle) -> list[dict[str, Any]]:
+    """What left chat and what came back, in order. The journal is read from its beginning, by a reader of its own."""
+    journal = Journal.open_read(chronicle.journal.path)
+    try:
+        return [_move(line.record) for group in journal.groups() for line in group if line.record.t in ("left", "back")]
+    finally:
+        journal.close()
+
+
+def _move(record: Record) -> dict[str, Any]:
+    held, why = record.body.get("checkpoint"), record.body.get("why")
+    return {
+        "at": record.at,
+        "what": record.t,
+        **({"why": why} if isinstance(why, str) else {}),
+        "messageIds": list(message_ids(record)),
+        **({"checkpointVersion": version_of(held)} if isinstance(held, dict) else {}),
+    }
 
 
 def content(chronicle: Chronicle, entry: Entry) -> dict[str, Any]:

@@ -108,6 +108,10 @@ class Session:
         """Every message ever seen, in order, up to the one before `before`; and whether there are earlier ones."""
         return reading.history(self._chronicle, before, limit)
 
+    def moves(self) -> list[dict[str, Any]]:
+        """What left chat and what came back, in order: each time with the ids, and why."""
+        return reading.moves(self._chronicle)
+
     def checkpoint(self) -> dict[str, Any] | None:
         with self._chronicle.lock:
             return self._chronicle.state.checkpoint

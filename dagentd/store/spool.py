@@ -14,6 +14,7 @@ from dagentd.adapters import disk, files
 from dagentd.adapters.git import worktrees
 from dagentd.errors import DagentdError
 from dagentd.model.project import Project
+from dagentd.store import own_folder
 
 EVENTS = ("post-commit", "post-checkout", "post-merge", "post-rewrite")
 # Names looked at in one go; hooks leave at most four for each worktree. With more, `overflow` says to look everywhere.
@@ -38,6 +39,7 @@ class Spool:
         self._told: set[str] = set()
 
     def make(self) -> None:
+        own_folder.check(self._project, self._folder)
         with disk.explained(self._folder):
             disk.make_folders(self._folder)
 
@@ -49,6 +51,10 @@ class Spool:
             disk.remove_folder(self._folder)
         except OSError:
             return
+
+    def count(self) -> int:
+        """How many files are there, up to a limit."""
+        return len(self._names())
 
     def take(self) -> list[Note]:
         """All there is, each emptied before it is returned. Nothing is lost by that: a hook runs after the change it
@@ -74,6 +80,7 @@ class Spool:
     def arrived(self, event: str, worktree: str, token: str) -> bool:
         """Whether a probe left word; it is removed."""
         try:
+            own_folder.check(self._project, self._folder)
             found = files.read(self._folder / _probe(event, worktree)).strip() == token.encode()
         except (FileNotFoundError, DagentdError):
             return False
@@ -82,6 +89,7 @@ class Spool:
 
     def ping(self) -> None:
         """Leave a file that means nothing, for a daemon to take."""
+        own_folder.check(self._project, self._folder)
         with disk.explained(self._folder / _PING), contextlib.suppress(FileExistsError):  # one that was never taken
             os.close(disk.create(self._folder / _PING))
 
@@ -94,6 +102,8 @@ class Spool:
     # --- inside ----------------------------------------------------------------------------------------------
 
     def _names(self) -> list[str]:
+        if not own_folder.is_own(self._project, self._folder):  # what is behind a link is not ours to take
+            return []
         try:
             with os.scandir(self._folder) as entries:
                 return [entry.name for entry in islice(entries, _MOST)]
@@ -115,7 +125,7 @@ class Spool:
             return False
         if _event(name) not in EVENTS or not stat.S_ISREG(status.st_mode):
             return self._removed(name)
-        if self._is_of_no_worktree(name):
+        if self._is_of_no_worktree(name) or status.st_nlink > 1:  # emptied, it would be so under its other name too
             return self._removed(name) and status.st_size > 0
         return status.st_size > 0 and self._emptied(name)
 
@@ -138,6 +148,8 @@ class Spool:
 
     def _removed(self, name: str) -> bool:
         """A folder stays, and so does what we may not remove; it is named once."""
+        if not own_folder.is_own(self._project, self._folder):
+            return False
         try:
             disk.remove(self._folder / name)
         except OSError as error:

@@ -137,7 +137,7 @@ class State:
 
     def _leave(self, record: Record, start: int, end: int) -> None:
         self.compacted_outside = False
-        for message_id in _ids(record):
+        for message_id in message_ids(record):
             if entry := self.entries.leave_chat(message_id):
                 entry.moves.append((end, False))
                 entry.line = None
@@ -152,7 +152,7 @@ class State:
             self.compactions.cleared()
 
     def _return(self, record: Record, start: int, end: int) -> None:
-        for message_id in _ids(record):
+        for message_id in message_ids(record):
             entry = self.find(message_id)
             if entry is None or entry.here:
                 continue
@@ -237,6 +237,7 @@ def reported_tokens(raw: dict[str, Any]) -> int:
     return sum(count for count in counts if isinstance(count, int) and not isinstance(count, bool))
 
 
-def _ids(record: Record) -> Iterable[str]:
+def message_ids(record: Record) -> Iterable[str]:
+    """Of those that left or came back."""
     ids = record.body.get("ids")
     return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []

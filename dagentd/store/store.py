@@ -21,6 +21,7 @@ from dagentd.store.index import Index
 from dagentd.store.kept import Kept
 from dagentd.store.making import Maker
 from dagentd.store.open_sessions import OpenSessions
+from dagentd.store.pauses import Pauses
 from dagentd.store.problems import Problems
 from dagentd.store.projector import Projector
 from dagentd.store.reconciling import Reconciler
@@ -52,6 +53,7 @@ class Store:
         self._held = None if read_only else lock.take(project, wait)
         if self._held and self._held.stale:
             _log.warning("took over the lock of process %s, which died", self._held.stale.get("pid"))
+        self.pauses = Pauses(project)
         self._projector = Projector(lambda bug: _log.error("while writing documents", exc_info=bug))
         kept, temps, soon = Kept(project), Temps(project.temp_dir), self._projector.soon
         self._resources = Resources(
@@ -137,7 +139,9 @@ class Store:
         return self._remover.traces(session_id)
 
     def forget(self, session_id: str) -> list[Path]:
-        return self._remover.forget(session_id)
+        removed = self._remover.forget(session_id)
+        self.pauses.end(session_id)
+        return removed
 
     # --- keeping ------------------------------------------------------------------------------------------
 
@@ -178,10 +182,10 @@ class Store:
 
     @property
     def problems(self) -> list[Problem]:
-        return self._problems.of_project()
+        return [*self._problems.of_project(), *self.pauses.problems()]
 
     def all_problems(self) -> list[Problem]:
-        return self._problems.all()
+        return [*self._problems.all(), *self.pauses.problems()]
 
     def close(self) -> None:
         """Write what is behind, then let go of the lock."""

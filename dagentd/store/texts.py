@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagentd.adapters import disk
 from dagentd.model.query import TOKENS
 from dagentd.store.index import connect
 
@@ -65,9 +63,6 @@ class Texts:
     """Open only while it is used: an idle daemon holds nothing of it."""
 
     def __init__(self, path: Path | None) -> None:
-        if path is not None:
-            with contextlib.suppress(OSError):  # it is there, or cannot be
-                os.close(disk.create(path))  # which nobody else can read, as SQLite would let them
         self._db = connect(path, _SCHEMA, _VERSION)
 
     def close(self) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dagentd.adapters import files
+from dagentd.errors import DagentdError
 from dagentd.model import records
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder, SessionFolder
@@ -71,9 +73,9 @@ def last_words(journal: Path) -> dict[str, Any] | None:
 def first_words(journal: Path) -> dict[str, Any]:
     """What the first record of a journal sets."""
     try:
-        with journal.open("rb") as lines:
+        with files.opened(journal) as lines:
             changes = records.parse(lines.readline())[0].body.get("set")
-    except (OSError, Undecodable):
+    except (OSError, DagentdError, Undecodable):
         return {}
     return changes if isinstance(changes, dict) else {}
 

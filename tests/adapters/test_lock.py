@@ -8,15 +8,17 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from dagentd import paths
 from dagentd.adapters import lock
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, NotAllowed
 
 _HOLD = """
 import sys
+from pathlib import Path
 from dagentd.adapters import lock
 lock.single_instance()
 print("held", flush=True)
@@ -87,3 +89,19 @@ def test_a_file_in_the_place_of_the_state_folder_is_an_error_that_names_it() -> 
     paths.state_dir().write_text("")
     with pytest.raises(DagentdError, match=str(paths.lock_file())):
         lock.single_instance()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "hard link", "link"])
+def test_what_is_no_lock_file_of_its_own_is_refused_and_left_alone(kind: str, tmp_path: Path) -> None:
+    """Who holds a lock cuts the file and writes itself into it."""
+    (tmp_path / "letter").write_text("Dear")
+    if kind == "pipe":
+        os.mkfifo(tmp_path / "lock")
+    elif kind == "hard link":
+        os.link(tmp_path / "letter", tmp_path / "lock")
+    else:
+        (tmp_path / "lock").symlink_to(tmp_path / "letter")
+    with pytest.raises((NotAllowed, OSError)):
+        lock.attempt(tmp_path / "lock")
+    assert lock.pid(tmp_path / "lock") is None
+    assert (tmp_path / "letter").read_text() == "Dear"

@@ -66,6 +66,33 @@ def test_cells_stay_on_their_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(out.splitlines()) == 2
 
 
+def test_a_sentence_breaks_between_words_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+    said = "- hooks in /home/you/a/long/path/to/hooks are there\n  twice"
+    output.line(said)
+    assert capsys.readouterr().out == f"{said}\n"
+    with contextlib.redirect_stdout(Terminal()) as screen:
+        output.line(said)
+        output.text(said)
+    wrapped = "- hooks in\n  /home/you/a/long/path/to/hooks\n  are there\n  twice\n"
+    assert screen.getvalue() == f"{wrapped}{said}\n"
+
+
+@pytest.mark.parametrize(
+    ("hint", "told"), [("dagentd start", "Try: dagentd start\n"), ("Add --yes.", "Add --yes.\n"), ("", "")]
+)
+def test_an_error_ends_with_what_to_type(hint: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    output.error("it does not run", hint)
+    assert capsys.readouterr().err == f"dagentd: it does not run\n{told}"
+
+
+@pytest.mark.parametrize(("part", "told"), [(0, "0 %"), (0.002, "<1 %"), (0.956, "96 %"), (1.2, "120 %")])
+def test_a_share_is_told_in_percent(part: float, told: str) -> None:
+    assert output.share(part) == told
+
+
 def test_no_rows_are_told_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     output.table(COLUMNS, [], empty="No sessions.")
     assert capsys.readouterr().out == "No sessions.\n"
@@ -198,12 +225,22 @@ def test_what_is_no_time_says_nothing() -> None:
         (0, "0 B", "0 tokens"),
         (1, "1 B", "1 token"),
         (999, "999 B", "999 tokens"),
-        (1_000, "1.0 kB", "1.0k tokens"),
+        (1_000, "1 kB", "1k tokens"),
         (12_345, "12.3 kB", "12.3k tokens"),
-        (999_960, "1.0 MB", "1.0M tokens"),
-        (5 * 10**15, "5000.0 TB", "5000000.0G tokens"),
+        (999_960, "1 MB", "1M tokens"),
+        (5 * 10**15, "5000 TB", "5000000G tokens"),
     ],
 )
 def test_sizes_and_tokens_have_units(count: int, bytes_: str, tokens: str) -> None:
     assert output.size(count) == bytes_
     assert output.tokens(count) == tokens
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, "0 s"), (-5, "0 s"), (59.9, "59 s"), (60, "1 min"), (90, "1 min 30 s"), (3600, "1 h"), (5400, "1 h 30 min"),
+     (3661, "1 h 1 min"), (86400 + 59, "1 d"), (90000, "1 d 1 h")],
+)  # fmt: skip
+def test_durations(seconds: float, shown: str) -> None:
+    assert output.duration(seconds, 2) == shown
+    assert output.duration(seconds) == " ".join(shown.split()[:2])

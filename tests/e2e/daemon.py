@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -43,10 +44,12 @@ class Daemon:
 
     def command(self, *arguments: str, cwd: Path | str = "/", **more: Any) -> subprocess.Popen[str]:
         """Any dagentd command; the daemon it may start does not hold its pipes."""
-        line = [sys.executable, "-m", "dagentd", *arguments]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
-        self._commands.append(subprocess.Popen(line, cwd=cwd, text=True, **{**pipes, **more}))
+        self._commands.append(subprocess.Popen(self.line(*arguments), cwd=cwd, text=True, **{**pipes, **more}))
         return self._commands[-1]
+
+    def line(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "dagentd", *arguments]
 
     def dagentd(self, *arguments: str, status: int = 0, cwd: Path | str = "/") -> str:
         """What a command prints on both streams; it must end with the status."""
@@ -77,14 +80,14 @@ class Daemon:
     def kill_all(self) -> None:
         """Whatever has this test's socket in its environment was started by this test."""
         for pid in self.processes():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ended by itself
+                os.kill(pid, signal.SIGKILL)
         until(lambda: not self.processes(), "the end of all daemons")
         for command in self._commands:
             command.communicate()
 
     def processes(self) -> list[int]:
-        mark = f"DAGENTD_SOCKET={self.socket}".encode()
-        return [pid for pid in _processes() if pid != os.getpid() and lives(pid) and mark in _environment(pid)]
+        return processes_with(f"DAGENTD_SOCKET={self.socket}")
 
     # --- asking -------------------------------------------------------------------------------------------
 
@@ -191,8 +194,10 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _processes() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+def processes_with(variable: str) -> list[int]:
+    """Those other than this one that have it in their environment."""
+    others = [int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) != os.getpid()]
+    return [pid for pid in others if lives(pid) and variable.encode() in _environment(pid)]
 
 
 def _environment(pid: int) -> list[bytes]:

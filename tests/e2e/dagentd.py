@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 
-def dagentd(*arguments: str, cwd: Path, status: int = 0) -> str:
-    """What the command prints; it must end with the given status and print nothing else."""
+def dagentd(*arguments: str, cwd: Path, status: int = 0, told: str = "") -> str:
+    """What the command prints, told something on standard input; it must end with the given status and print nothing
+    else."""
     done = start(*arguments, cwd=cwd)
-    printed, errors = done.communicate(timeout=60)
+    printed, errors = done.communicate(told, timeout=60)
     assert done.returncode == status, printed + errors
     return printed if status == 0 or printed else errors
 
@@ -23,4 +24,5 @@ def dagentd_json(*arguments: str, cwd: Path) -> Any:
 
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "dagentd", *arguments]
-    return subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, text=True)

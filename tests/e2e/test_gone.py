@@ -193,4 +193,4 @@ def test_a_person_is_shown_what_goes_and_asked(daemon: Daemon, project: SamplePr
     os.close(ours)
     os.close(theirs)
     assert f".dagent-worktrees/feat-login/.dagent/sessions/history_{PM}.jsonl\n" in printed
-    assert (command.returncode, journal.exists()) == ((0, False) if answer == b"y\n" else (130, True))
+    assert (command.returncode, journal.exists()) == ((0, False) if answer == b"y\n" else (1, True))

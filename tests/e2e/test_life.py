@@ -36,6 +36,7 @@ def test_of_two_starts_at_once_one_wins_and_the_others_say_why(daemon: Daemon) -
     pid = daemon.pid
     assert [line for line in said if line.startswith("dagentd started")] == [
         f"dagentd started (process {pid}); it listens at {daemon.socket}.\n"
+        "It serves no project yet: add one with `dagentd init PATH`.\n"
     ]
     for start, line in zip(starts, said, strict=True):
         assert start.returncode == (0 if "started" in line or line.startswith("dagentd is running") else 1)
@@ -58,7 +59,7 @@ def test_start_returns_and_holds_nothing_of_the_caller(daemon: Daemon, tmp_path:
     shell = f"said=$({sys.executable} -m dagentd start); echo \"[$said]\""
     done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=30, close_fds=False, check=True)
     os.close(writer)
-    assert re.fullmatch(r"\[dagentd started \(process \d+\).*\]\n", done.stdout)
+    assert re.fullmatch(r"\[dagentd started \(process \d+\).*\]\n", done.stdout, re.DOTALL)
     assert os.read(reader, 1) == b"", "nobody writes to the pipe any more"
     os.close(reader)
     mine.close()
@@ -397,3 +398,17 @@ def test_not_running_is_known_at_once(daemon: Daemon) -> None:
         stale.bind(str(daemon.socket))
     with pytest.raises(NotRunning):
         Client(timeout=None)
+
+
+def test_status_says_what_is_taken_on_the_disk(daemon: Daemon, project: SampleProject) -> None:
+    daemon.run(project.root)
+    where = {"project": str(project.root), "featureId": project.feature}
+    made = daemon.call("session.getOrCreate", type="feature", agentType="pm", **where)["id"]
+    daemon.call("session.addMessage", sessionId=made, role="user", content="x" * 2000)
+    (project.dagent / "chat.json.backup").write_bytes(b"x" * 1500)
+    (project.root / ".git" / "dagentd" / "kept" / "gone.1.jsonl").write_bytes(b"x" * 30)
+    journal = project.dagent / "sessions" / f"history_{made}.jsonl"
+    [served] = until(lambda: [one for one in daemon.status["projects"] if one["disk"]["kept"]], "a new look")
+    assert served["disk"] == {"journals": journal.stat().st_size, "kept": 30, "backups": 1500, "setAside": 0}
+    [row] = [line for line in daemon.dagentd("status").splitlines() if line.startswith(str(project.root))]
+    assert row.split()[-8:-2] == [f"{journal.stat().st_size / 1000:.1f}", "kB", "30", "B", "1.5", "kB"]

@@ -67,16 +67,6 @@ def test_it_stays_in_the_foreground_until_it_is_told_to_end(project: SampleProje
     assert daemon.returncode == 0
 
 
-def test_demo_shows_and_leaves_nothing(tmp_path: Path, home: Path) -> None:
-    before = sorted(home.rglob("*"))
-    shown = dagentd("demo", cwd=tmp_path)
-    assert "it was set aside and made again from the journal" in shown
-    assert '"content": "Started."' in shown
-    assert "It was the last project: dagentd stopped." in shown
-    assert sorted(home.rglob("*")) == before
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_daemon_heeds_what_a_project_sets_for_itself(project: SampleProject, chat: Path) -> None:
     (project.root / ".dagent").mkdir()
     (project.root / ".dagent" / "config.toml").write_text("[budget]\nlimit = 12345\n")

@@ -343,6 +343,18 @@ def test_a_link_is_not_followed(work: Work, place: Place, tmp_path: Path) -> Non
     assert file.action == "failed" and not place.pm.journal.exists()
 
 
+def test_a_session_is_not_made_behind_a_link(work: Work, place: Place, tmp_path: Path) -> None:
+    """The folder of sessions leads to files of the same names, which are not the project's."""
+    (tmp_path / "theirs").mkdir()
+    held = write(tmp_path / "theirs" / f"session_{PM}.json", {"id": "theirs"}).read_bytes()
+    (place.flat / "sessions").symlink_to(tmp_path / "theirs")
+    write(place.flat / "chat.json", chat("a"))
+    (file,) = work.look()
+    assert file.action == "failed" and "leads out of its worktree" in (file.error or "")
+    (theirs,) = (tmp_path / "theirs").iterdir()
+    assert theirs.name == f"session_{PM}.json" and theirs.read_bytes() == held
+
+
 def test_documents_beside_the_newer_apps_memory(work: Work, place: Place) -> None:
     """It is read as their checkpoint, is live from then on, and comes back as it was."""
     for name, raw in lone_documents("hello").items():

@@ -17,6 +17,7 @@ from dagentd.adapters import git
 from dagentd.errors import DagentdError, NotFound
 from dagentd.store import projections
 from dagentd.store.index import Index
+from dagentd.store.kept import Kept
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 from tests.conftest import git as run_git
@@ -272,3 +273,21 @@ def test_a_store_of_nothing(repo: Path) -> None:
     with pytest.raises(NotFound):
         store.get_or_create("feature", "pm", "f1")
     store.close()
+
+
+def test_what_lies_behind_a_link_was_not_kept(served: Served, tmp_path: Path) -> None:
+    """Whoever can write in git's folder could have sessions of elsewhere shown as gone, or journals made there."""
+    served.close()
+    served.project.kept_dir.rename(tmp_path / "elsewhere")
+    served.project.kept_dir.symlink_to(tmp_path / "elsewhere")
+    assert Kept(served.project).all() == {} and Kept(served.project).of(served.session.id) == []
+    with pytest.raises(DagentdError, match="is a link"):
+        served.again()
+
+
+def test_something_else_in_the_place_of_the_folder_is_told_in_words(served: Served) -> None:
+    served.close()
+    shutil.rmtree(served.project.kept_dir)
+    served.project.kept_dir.write_text("mine")
+    with pytest.raises(DagentdError, match="a part of the path is not a folder"):
+        Kept(served.project).all()

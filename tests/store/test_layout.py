@@ -348,3 +348,22 @@ def test_an_existing_file_keeps_its_mode(served: Served) -> None:
     served.again()
     assert served.app.paths["chat"].stat().st_ino != before
     assert {oct(stat.S_IMODE(path.stat().st_mode)) for path in paths} == {"0o664"}
+
+
+@pytest.mark.parametrize("place", [".dagent-worktrees/loop", ".dagent/nodes", ".dagent/features", ".dagent/nodes/loop"])
+def test_a_link_to_itself_stops_nobody(root: Path, place: str) -> None:
+    """One that was put beside the others: the kernel refuses to look whether it is a folder."""
+    (tree(root, "f1") / "feature.json").write_text('{"id": "f1"}')
+    (root / place).parent.mkdir(parents=True, exist_ok=True)
+    (root / place).symlink_to(root / place)
+    opened = Store(git.project_at(root), Index(None), settle=0.02)
+    opened.get_or_create("feature", "pm", "f1").leave()
+    assert [session.id for session in opened.reconcile()] == ["pm-feature-f1"]
+    opened.close()
+
+
+def test_worktrees_that_lead_nowhere_are_told_of(root: Path, store: Store) -> None:
+    (root / ".dagent-worktrees").symlink_to(root / ".dagent-worktrees")
+    store.look_around()
+    (problem,) = store.problems
+    assert (problem.id, problem.path) == ("folder", str(root / ".dagent-worktrees"))

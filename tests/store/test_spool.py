@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters import disk
+from dagentd.errors import NotAllowed
 from dagentd.model.project import Project
 from dagentd.store import spool as module
 from dagentd.store.spool import Note, Spool
@@ -181,3 +182,26 @@ def test_a_probe_is_left_for_who_sent_it_and_a_ping_is_taken_silently(
     spool.expect("post-commit", "name")
     assert os.listdir(folder) == []
     assert caplog.records == []
+
+
+def test_behind_a_link_nothing_is_taken_and_nothing_removed(
+    spool: Spool, folder: Path, project: SampleProject, tmp_path: Path
+) -> None:
+    """All that is in the spool and not ours is removed: behind a link these were a user's files."""
+    (tmp_path / "letters").mkdir()
+    for name in ("letter", "post-commit"):
+        (tmp_path / "letters" / name).write_text("Dear")
+    folder.rmdir()
+    folder.symlink_to(tmp_path / "letters")
+    assert spool.take() == []
+    spool.remove()
+    with pytest.raises(NotAllowed, match="is a link"):
+        spool.make()
+    assert [path.read_text() for path in sorted((tmp_path / "letters").iterdir())] == ["Dear", "Dear"]
+
+
+def test_a_file_that_has_another_name_too_is_not_emptied(spool: Spool, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "letter").write_text("Dear")
+    os.link(tmp_path / "letter", folder / "post-commit")
+    assert [note.event for note in spool.take()] == ["post-commit"]
+    assert (tmp_path / "letter").read_text() == "Dear" and not (folder / "post-commit").exists()

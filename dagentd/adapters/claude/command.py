@@ -32,9 +32,14 @@ def ask(question: Question, base_url: str) -> Answer:
         return _judged(run(command, prompt, question.seconds, more=more, cwd=Path(empty)))
 
 
-def _program() -> str:
+def program() -> str | None:
+    """Where the command is, if it is installed."""
     places = os.pathsep.join([os.environ.get("PATH", os.defpath), *map(os.path.expanduser, _PLACES)])
-    found = shutil.which("claude", path=places)
+    return shutil.which("claude", path=places)
+
+
+def _program() -> str:
+    found = program()
     if found is None:
         raise CallFailed("dead", "the claude command is not installed, or not where dagentd looks for it")
     return found

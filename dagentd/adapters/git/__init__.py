@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
-from dagentd.adapters import disk
-from dagentd.errors import NotFound
+from dagentd.adapters import disk, files
+from dagentd.errors import DagentdError, NotAllowed, NotFound
 from dagentd.model.project import Project
 
 
@@ -39,6 +42,29 @@ def common_dir(git_dir: Path) -> Path:
     if not pointer.is_file():
         return git_dir
     return (git_dir / pointer.read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")).resolve()
+
+
+def check_belongs(worktree: Path, common: Path) -> None:
+    """Before git's view of a checkout becomes part of what its agent is told: an agent can write into the `.git` of
+    its worktree, and would be shown the commits of any repository of the user. A clone of its own may lie there."""
+    own = git_dir(worktree)
+    if own is None:
+        return
+    homes = [Path(os.path.realpath(home)) for home in (worktree, common)]
+    for folder in map(os.path.realpath, _parts(own, common)):
+        if not any(Path(folder).is_relative_to(home) for home in homes):
+            raise NotAllowed("is the worktree of another repository", path=worktree, hint="Look at its .git.")
+
+
+def _parts(own: Path, common: Path) -> Iterator[Path]:
+    """What must lie in the project: of its own git folder no more, because what lies in that is the user's choice."""
+    shared = common_dir(own)
+    yield from (own, shared)
+    if os.path.realpath(shared) != os.path.realpath(common):
+        objects = shared / "objects"
+        yield from (objects, shared / "refs", shared / "packed-refs")
+        with contextlib.suppress(FileNotFoundError, DagentdError):
+            yield from (objects / os.fsdecode(line) for line in files.read(objects / "info" / "alternates").split())
 
 
 def is_bare(git_dir: Path) -> bool:

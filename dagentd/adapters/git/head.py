@@ -64,6 +64,8 @@ def _resolved(own: Path, content: bytes) -> Head:
         if not content.startswith(b"ref:") or b"\0" in content:
             break
         name = content.removeprefix(b"ref:").strip()
+        if not name.startswith(b"refs/") or b".." in name:  # git refuses such; as a path it could lead anywhere
+            break
         branch = os.fsdecode(name.removeprefix(b"refs/").removeprefix(b"heads/"))
         found = _ref(own, name)
         if found is None:

@@ -15,14 +15,14 @@ _RUN, _CONFIGURABLE = (2, 36), (2, 54)  # `git hook run`; `hook.<name>.event` an
 
 
 def can_be_fired() -> bool:
-    return _version() >= _RUN
+    return version() >= _RUN
 
 
 def are_configurable() -> bool:
-    return _version() >= _CONFIGURABLE
+    return version() >= _CONFIGURABLE
 
 
-def _version() -> tuple[int, int]:
+def version() -> tuple[int, int]:
     found = re.search(r"(\d+)\.(\d+)", ask(Path("/"), "--version"))
     return (int(found[1]), int(found[2])) if found else (0, 0)
 

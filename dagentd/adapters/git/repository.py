@@ -11,6 +11,7 @@ from typing import TypeVar
 from dagentd.adapters import disk, git
 from dagentd.adapters.git import git_dir as git_dir
 from dagentd.adapters.git import listing as listings
+from dagentd.adapters.git import waiting
 from dagentd.adapters.git.head import Head as Head
 from dagentd.adapters.git.head import head as head
 from dagentd.adapters.git.head import rebasing as rebasing
@@ -39,6 +40,7 @@ def snapshot(worktree: Path, *, commits: int, depth: int, entries: int) -> Snaps
     from dagentd.adapters.git import libgit
 
     try:
+        waiting.check(worktree)
         where = head(worktree)
     except DagentdError as error:
         return Snapshot(Head(None, None), (), _NOTHING, (_told(error, worktree),))

@@ -30,15 +30,19 @@ class Mounts:
         except FileNotFoundError:  # not Linux
             return cls(b"")
 
+    def kind(self, folder: Path) -> str:
+        """The type of the file system that a folder is on, by its path alone; empty where that is not known."""
+        place = str(folder)
+        while place and place not in self._kinds:
+            place = place.rpartition(os.sep)[0]
+        return self._kinds.get(place or os.sep, "")
+
     def remote_kind(self, folder: Path) -> str | None:
         """The type of the file system a folder is on if it must be polled. The folder itself is not touched: where a
         server does not answer that would never return. So it must be a real path."""
         if not self._remote:
             return None
-        place = str(folder)
-        while place and place not in self._kinds:
-            place = place.rpartition(os.sep)[0]
-        kind = self._kinds.get(place or os.sep, "")
+        kind = self.kind(folder)
         return kind if kind in self._remote else None
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
-
 from dagentd import alone
 from dagentd.adapters import git
 from dagentd.cli import output
@@ -48,4 +46,4 @@ def make_sure(question: str, agx: Agx, where: Path, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise InvalidInput("nobody can be asked whether this is meant", hint="Add --yes.")
-    click.confirm(output.clean(question), abort=True)
+    output.make_sure(question)

@@ -40,8 +40,7 @@ def list_sessions(every: bool, state: str | None, where: Path, as_json: bool) ->
         columns = [Column("project"), *_LIST] if every else _LIST
         output.table(columns, rows, empty="No AGX sessions: make one with `dagentd agx new`.")
         for error in wrong:
-            output.line(f"! {error}")
-            output.line(f"  {error.hint}")
+            output.problem(str(error), error.hint)
     return 1 if wrong else 0
 
 

@@ -67,7 +67,7 @@ class Compactor:
     def compact_due(self, store: Store, settings: Settings) -> Iterator[tuple[SessionFolder, str]]:
         """Those of a project that are over their budget, each with what came of it, in words."""
         for folder in store.folders():
-            if room(folder, settings) > 0:
+            if store.pauses.on(folder.id) or room(folder, settings) > 0:
                 continue
             with store.use(folder) as session:
                 if self.scales.fullness(session, settings).due:

@@ -29,16 +29,22 @@ class Rebuilt:
 
 
 def rebuild(
-    store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts, *, fresh: bool = False
-) -> Rebuilt:
-    """`fresh` reads everything anew. Nothing is written in a worktree that is being removed, nor without the lock."""
-    checkout = shared.look(feature.tree.worktree, settings, fresh=fresh)
+    store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts, *, fresh: bool = False,
+    asked: SessionFolder | None = None,
+) -> Rebuilt:  # fmt: skip
+    """`fresh` reads everything anew. A session that is paused is left out, unless it is `asked` for. Nothing is written
+    in a worktree that is being removed, nor without the lock."""
+    if asked is None and store.pauses.of_project():
+        return Rebuilt()
+    checkout = shared.look(feature.tree.worktree, store.project.common_dir, settings, fresh=fresh)
     if checkout is None:
         return Rebuilt()
     parts = feature_parts.read(feature, attachment_room(settings))
     plan = Plan(store.project, feature, checkout, parts, settings)
     written, errors = [], []
     for folder in layout.sessions(feature):
+        if store.pauses.on(folder.id) and not (asked is not None and _is(folder, asked)):
+            continue
         try:
             if _renew(store, folder, plan):
                 written.append(folder)
@@ -61,11 +67,15 @@ def rebuild_one(
     check_there(folder)
     if store.read_only:
         raise NotAllowed("is served read-only", path=store.project.root, hint="dagentd status says why.")
-    rebuilt = rebuild(store, folder.feature, settings, shared, fresh=True)
+    rebuilt = rebuild(store, folder.feature, settings, shared, fresh=True, asked=folder)
     for failed, error in rebuilt.errors:
-        if failed.path == folder.path and failed.id == folder.id:
+        if _is(failed, folder):
             raise error
     return read(folder)
+
+
+def _is(one: SessionFolder, other: SessionFolder) -> bool:
+    return (one.path, one.id) == (other.path, other.id)
 
 
 def read(folder: SessionFolder) -> dict[str, Any] | None:

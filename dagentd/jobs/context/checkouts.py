@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dagentd.adapters import git, marks
 from dagentd.adapters.git import repository
-from dagentd.adapters.git.repository import Head
+from dagentd.adapters.git.repository import Head, Listing, Snapshot
 from dagentd.errors import DagentdError
 from dagentd.jobs.context import instructions, texts
 from dagentd.model import oneline, structure
@@ -54,16 +54,16 @@ class Checkouts:
         self._lock = threading.Lock()
         self._held: dict[Path, _Held] = {}
 
-    def look(self, worktree: Path, settings: Settings, *, fresh: bool = False) -> Checkout | None:
-        """`fresh` trusts nothing that was read before. None for one that was a checkout and is none any more: it is
-        being removed."""
+    def look(self, worktree: Path, common: Path, settings: Settings, *, fresh: bool = False) -> Checkout | None:
+        """`common` is the git folder it must belong to; `fresh` trusts nothing that was read before. None for one that
+        was a checkout and is none any more: it is being removed."""
         held = self._of(worktree)
         with held.lock:
             if held.was_checkout and _git_dir(worktree) is None:
                 return None
-            now = _head(worktree)
+            now = _head(worktree, common)
             held.was_checkout = isinstance(now, Head)
-            self._read(held, worktree, settings, now, fresh)
+            self._read(held, worktree, common, settings, now, fresh)
             return held.checkout
 
     def forget(self, worktree: Path) -> None:
@@ -79,31 +79,41 @@ class Checkouts:
                 del self._held[next(iter(self._held))]
             return held
 
-    def _read(self, held: _Held, worktree: Path, settings: Settings, now: Head | str, fresh: bool) -> None:
+    def _read(
+        self, held: _Held, worktree: Path, common: Path, settings: Settings, now: Head | str, fresh: bool
+    ) -> None:
         asked = (now, settings.context)
         known = held.checkout if held.asked == asked and held.marks and not fresh else None
         if known is not None and held.marks == _marks(worktree, known.sources):
             return
         begin = time.time_ns()
-        held.asked, held.checkout = asked, _checkout(worktree, settings, now)
+        held.asked, held.checkout = asked, _checkout(worktree, common, settings, now)
         seen = _marks(worktree, held.checkout.sources)
         settled = all(mark is None or mark[3] < begin - _TICK for _, _, mark in seen)
         held.marks = seen if settled and not held.checkout.notes else None  # what was missing may be read the next time
 
 
-def _head(worktree: Path) -> Head | str:
+def _head(worktree: Path, common: Path) -> Head | str:
     """Or why it cannot be known."""
     try:
+        git.check_belongs(worktree, common)
         return repository.head(worktree)
     except DagentdError as error:
         return error.message
 
 
-def _checkout(worktree: Path, settings: Settings, head: Head | str) -> Checkout:
-    wanted = settings.context
-    snapshot = repository.snapshot(
+def _snapshot(worktree: Path, common: Path, wanted: Context) -> Snapshot:
+    try:
+        git.check_belongs(worktree, common)
+    except DagentdError as error:
+        return Snapshot(Head(None, None), (), Listing((), 0), (f"Git was not read: it {error.message}.",))
+    return repository.snapshot(
         worktree, commits=wanted.max_commits, depth=wanted.structure_depth, entries=wanted.structure_entries
     )
+
+
+def _checkout(worktree: Path, common: Path, settings: Settings, head: Head | str) -> Checkout:
+    snapshot = _snapshot(worktree, common, settings.context)
     claude, agents = instructions.rules(worktree)
     project = texts.plain(worktree / "PROJECT.md", worktree)
     return Checkout(

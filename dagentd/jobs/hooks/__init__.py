@@ -47,10 +47,14 @@ def uninstall(project: Project) -> Report:
     return Report([path for path in changes if path not in failed], failed, [])
 
 
+def look(project: Project) -> list[Line]:
+    """How it stands, without running anything."""
+    return _configured(project, {}) if git_hooks.are_configurable() else plan.lines(survey(project), {})
+
+
 def status(project: Project) -> list[Line]:
     """How it stands, with a probe of every hook that is as it should be: nothing else of such a hook is run by it."""
-    configured = git_hooks.are_configurable()
-    found = _configured(project, {}) if configured else plan.lines(survey(project), {})
+    configured, found = git_hooks.are_configurable(), look(project)
     if not git_hooks.can_be_fired():
         return found
     names = {path: name for name, path in checkouts(project).items()}

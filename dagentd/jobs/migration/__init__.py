@@ -54,7 +54,7 @@ def automatic(store: Store, feature: FeatureFolder, settings: Settings, seen: Se
     """What the daemon does by itself: only files that are not as they were when last looked at are read."""
     if store.read_only:
         return []
-    if not settings.migration.enabled:
+    if not settings.migration.enabled or store.pauses.of_project():
         store.withdrawer.resume(feature)
         return []
     return _Run(store, feature, settings, seen, asked=False).all_of(None)
@@ -115,7 +115,7 @@ class _Run:
             said, lasting = self._attempt(unit)
         except FileNotFoundError:
             return []
-        if lasting:
+        if lasting and not any(file.action == "paused" for file in said):
             self._seen.note(unit, now, said)
         if self._seen.is_news(unit, said):
             self._announce(said)
@@ -147,6 +147,8 @@ class _Run:
 
     def _migrated(self, found: Found, known: Known) -> list[File]:
         action = planning.decide(found, known, asked=self._asked)
+        if action in DUE and not self._asked and self._store.pauses.on(found.converted.session_id):
+            return planning.lines(found, "paused")
         if action not in DUE:
             return planning.lines(found, action)
         added = apply(self._store, found, self._keep, self._settle)

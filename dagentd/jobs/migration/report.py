@@ -8,9 +8,9 @@ from typing import Any, Literal
 from dagentd.formats.shape import Rejected
 
 # create: a session is made of it; add: it goes into a session that is there; rewrite: it is put in today's shape where
-# it is; none: nothing is to be done; barred: it was taken back; refused: it is of a newer format. A rollback has
-# `rolledBack`, or `kept` where the session was used since and stays.
-Action = Literal["create", "add", "rewrite", "none", "barred", "refused", "failed", "rolledBack", "kept"]
+# it is; none: nothing is to be done; barred: it was taken back; refused: it is of a newer format; paused: its session
+# is. A rollback has `rolledBack`, or `kept` where the session was used since and stays.
+Action = Literal["create", "add", "rewrite", "none", "barred", "refused", "paused", "failed", "rolledBack", "kept"]
 
 DUE: tuple[Action, ...] = ("create", "add", "rewrite")
 WRONG: tuple[Action, ...] = ("refused", "failed")

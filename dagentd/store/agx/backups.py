@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from dagentd.adapters import disk, files
+from dagentd.errors import told
 from dagentd.model.agx.cleanup import Trashed
 from dagentd.store.agx.folder import make_private
 
@@ -66,6 +67,8 @@ def _named(folder: Path) -> dict[str, tuple[str, datetime]]:
         names = os.listdir(folder)
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise told(error, folder) from error
     matches = (match for name in names if (match := _NAME.fullmatch(name)))
     return {match[0]: (match[1], at) for match in matches if (at := _parsed(match[2]))}
 

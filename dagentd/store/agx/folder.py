@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,10 +102,12 @@ def sweep(*folders: Path) -> None:
 
 
 def keep_private(path: Path, mode: int) -> None:
-    """What others may read was made by another program; where the owner is another too, that is as it must be."""
+    """What others may read was made by another program; where the owner is another too, that is as it must be. A file
+    that has another name too is somebody's who may want it read."""
     try:
         status = os.lstat(path)
-        if status.st_mode & 0o077 and status.st_uid == os.geteuid() and not os.path.islink(path):
+        shared = stat.S_ISREG(status.st_mode) and status.st_nlink > 1
+        if status.st_mode & 0o077 and status.st_uid == os.geteuid() and not (shared or os.path.islink(path)):
             fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
                 disk.allow(fd, mode, path)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters.git import project_at
-from dagentd.errors import NotFound
+from dagentd.adapters.git import check_belongs, project_at
+from dagentd.errors import NotAllowed, NotFound
 from tests.conftest import SampleProject, git
 
 
@@ -66,3 +66,15 @@ def test_a_broken_git_file_is_no_repository(tmp_path: Path, content: str) -> Non
     (tmp_path / ".git").write_text(content)
     with pytest.raises(NotFound, match="is not in a git repository"):
         project_at(tmp_path)
+
+
+def test_a_checkout_belongs_to_its_repository_or_to_itself(project: SampleProject, tmp_path: Path) -> None:
+    common = project.root / ".git"
+    check_belongs(project.worktree, common)
+    check_belongs(project.root, common)
+    check_belongs(tmp_path, common)  # no checkout at all
+    git(tmp_path, "init", "-q", "another")
+    check_belongs(tmp_path / "another", common)  # a clone of its own, which has all in itself
+    (project.worktree / ".git").write_text(f"gitdir: {tmp_path / 'another' / '.git'}\n")
+    with pytest.raises(NotAllowed, match="of another repository"):
+        check_belongs(project.worktree, common)

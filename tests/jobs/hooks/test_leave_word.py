@@ -233,3 +233,13 @@ def test_a_rebase_of_100_commits_is_a_handful_of_files(repo: Path) -> None:
     git(repo, "rebase", "-q", "main")
     assert git(repo, "rev-list", "--count", "main..long") == "100"
     assert taken(spool) == {"post-checkout", "post-commit", "post-rewrite"}
+
+
+@pytest.mark.parametrize("linked", ["spool", "dagentd"])
+def test_no_word_is_left_behind_a_link(shell: list[str], repo: Path, spool: Path, tmp_path: Path, linked: str) -> None:
+    """Whoever can write in git's folder would have a file made wherever he likes."""
+    folder = spool if linked == "spool" else spool.parent
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    assert quiet(run(shell, repo))
+    assert [path for path in (tmp_path / "elsewhere").rglob("*") if path.is_file()] == []

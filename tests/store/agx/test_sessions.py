@@ -16,6 +16,7 @@ import pytest
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, CorruptFile, DagentdError, InvalidInput, NotAllowed, NotFound
 from dagentd.model.agx import changed
+from dagentd.store.agx.folder import keep_private
 from tests.jobs.context.contexts import Steps
 from tests.model.agx.seed import example
 from tests.store.agx.agx import Store, home, read, snapshot
@@ -347,3 +348,21 @@ def test_a_clock_that_was_put_back_keeps_the_order_of_backups(store: Store, monk
         store.agx.restore(store.root, "side")
     held = [read(each)["number"] for each in sorted((store.root / ".agx" / "backups").iterdir())]
     assert held == sorted(held) and held[-1] == 2
+
+
+def test_a_trash_that_is_no_folder_is_told_in_words(store: Store) -> None:
+    seeded(store)
+    (store.root / ".agx" / "trash").write_text("mine")
+    with pytest.raises(DagentdError, match="a part of the path is not a folder"):
+        store.agx.check(store.root)
+
+
+def test_a_file_that_has_another_name_too_keeps_its_mode(store: Store, tmp_path: Path) -> None:
+    """What others may read is made private, and not by a name that somebody else gave it."""
+    path, alone = seeded(store), seeded(store, "alone")
+    for each in (path, alone):
+        each.chmod(0o644)
+    os.link(path, tmp_path / "mine")
+    keep_private(path, 0o600)
+    keep_private(alone, 0o600)
+    assert [each.stat().st_mode & 0o777 for each in (tmp_path / "mine", alone)] == [0o644, 0o600]

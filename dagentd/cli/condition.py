@@ -1,0 +1,22 @@
+"""Parts of `daemon.status` in words, for all who show them; the daemon may be of another version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dagentd.cli import output
+
+
+def spend(found: Mapping[str, Any]) -> str:
+    """Of the last day."""
+    if not found.get("calls"):
+        return "no calls of a model today"
+    calls = output.counted(found["calls"], "call")
+    return f"{calls} of a model today, {output.tokens(found['tokens'])}, ${found['cost']:.2f}"
+
+
+def work(queues: Mapping[str, Any]) -> str:
+    waiting = sum(len(each.get("waiting", ())) for each in queues.get("waiting", ()))
+    running = len(queues.get("running", ()))
+    return f"{running} running, {waiting} waiting" if running or waiting else "nothing to do"

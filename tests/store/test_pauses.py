@@ -1,0 +1,92 @@
+"""Pauses on disk: they outlive everything but their own time, and what cannot be read pauses all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dagentd.adapters import clock, git
+from dagentd.model.project import Project
+from dagentd.store.pauses import Pauses
+from tests.conftest import SampleProject
+
+START = datetime(2026, 1, 1, 12, tzinfo=UTC)
+Later = Callable[[float], None]
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Later:
+    """Set the clock so many seconds after noon."""
+
+    def set_clock(seconds: float) -> None:
+        monkeypatch.setattr(clock, "now", lambda: START + timedelta(seconds=seconds))
+
+    set_clock(0)
+    return set_clock
+
+
+@pytest.fixture
+def home(project: SampleProject) -> Project:
+    found = git.project_at(project.root)
+    found.own_dir.mkdir()
+    return found
+
+
+def test_one_of_a_session_leaves_the_others(home: Project, later: Later) -> None:
+    Pauses(home).begin("a", None)
+    read = Pauses(home)
+    assert read.on("a") and not read.on("b") and not read.of_project()
+    Pauses(home).begin(None, None)
+    assert read.on("a") and read.on("b") and read.of_project()
+    assert Pauses(home).end(None) and not Pauses(home).end(None)
+    assert read.on("a") and not read.on("b")
+    assert Pauses(home).end("a") and not Pauses(home).end("a")
+    assert not read.on("a") and not home.paused_file.exists()
+
+
+def test_its_time_ends_it(home: Project, later: Later) -> None:
+    held = Pauses(home)
+    assert held.begin("a", 60).raw() == {"since": "2026-01-01T12:00:00.000Z", "until": "2026-01-01T12:01:00.000Z"}
+    held.begin("b", None)
+    later(59)
+    assert held.on("a") and not held.drop_ended()
+    later(60)
+    assert not held.on("a") and held.on("b") and not held.end("a")
+    held.begin("a", 1)
+    later(61)
+    assert list(held.now().sessions) == ["b"]
+    assert held.drop_ended() and not held.drop_ended()
+    assert b'"a"' not in home.paused_file.read_bytes() and b'"b"' in home.paused_file.read_bytes()
+
+
+def test_a_second_one_replaces_the_first(home: Project, later: Later) -> None:
+    held = Pauses(home)
+    held.begin(None, 60)
+    later(10)
+    held.begin(None, 5)
+    later(15)
+    assert not held.of_project()
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\x00\x00"])
+def test_what_cannot_be_read_pauses_the_project_and_says_so(content: bytes, home: Project) -> None:
+    home.paused_file.write_bytes(content)
+    held = Pauses(home)
+    assert held.of_project() and held.on("a")
+    [problem] = held.problems()
+    assert problem.path == str(home.paused_file) and "dagentd resume" in problem.hint
+    held.begin("a", None)
+    assert held.on("a") and held.problems() == []
+    assert (home.own_dir / "paused.json.corrupt.1").read_bytes() == content
+    home.paused_file.write_bytes(content)
+    assert held.end(None)
+    assert not held.of_project() and not home.paused_file.exists() and held.problems() == []
+
+
+def test_what_makes_no_sense_in_it_is_no_pause(home: Project) -> None:
+    home.paused_file.write_text('{"project": 7, "sessions": {"a": {"since": "no"}, "b": null}}')
+    assert not Pauses(home).of_project() and not Pauses(home).on("a") and not Pauses(home).on("b")
+    home.paused_file.write_text('{"sessions": {"a": {"since": "2026-01-01T00:00:00Z", "until": "some day"}}}')
+    assert Pauses(home).on("a")
