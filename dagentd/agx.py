@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from dagentd import paths
 from dagentd.adapters import clock
 from dagentd.adapters.lockfile import Busy
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, LimitReached, told
 from dagentd.model.problem import Problem, still_wrong
 from dagentd.settings.tables import Agx as Settings
 from dagentd.store.store import Store
@@ -139,13 +139,12 @@ class AgxUpkeep:
         time. It leaves the other projects."""
         try:
             job()
-        except DagentdError as error:
+        except (DagentdError, OSError) as raised:
+            error = told(raised) if isinstance(raised, OSError) else raised
             self._note(work, [error])
-            if isinstance(error, Busy):
+            if isinstance(error, Busy | LimitReached):  # who held the lock ends, and a disk is not full for ever
                 with self._lock:
                     self._again |= {work[1]} if work[1] is not None else self._with_agx
-        except OSError as error:
-            self._note(work, [DagentdError(f"the system says: {error.strerror}", path=error.filename)])
         else:
             self._note(work, [])
 
