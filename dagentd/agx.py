@@ -37,7 +37,7 @@ class AgxUpkeep:
         self._stores: dict[Path, Store] = {}
         self._with_agx: set[Path] = set()  # that have, or had, a folder of AGX
         self._changed: set[Path] = set()  # whose part of the index may be behind
-        self._again: set[Path] = set()  # whose lock was busy
+        self._again: set[Path] = set()  # whose lock was busy, or for whom there was no room
         self._problems: dict[_Work, list[Problem]] = {}
         self._has_home = False
         self._due = clock.monotonic()  # what tmux did while no daemon ran is seen with the first beat
@@ -135,8 +135,8 @@ class AgxUpkeep:
             self._on_home()
 
     def _attempt(self, work: _Work, job: Callable[[], None]) -> None:
-        """What goes wrong is told in status and tried again: soon if a lock was busy, else when there is news or it is
-        time. It leaves the other projects."""
+        """What goes wrong is told in status and tried again: soon if a lock was busy or there was no room, else when there
+        is news or it is time. It leaves the other projects."""
         try:
             job()
         except (DagentdError, OSError) as raised:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +29,7 @@ def test_what_there_was_no_room_for_is_done_at_the_next_beat(tmp_path: Path) -> 
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(root / ".agx" / "s.json"))
 
     upkeep.__dict__["jobs"] = SimpleNamespace(settle=settle, updated=lambda _: None, problems=list)
+    upkeep._due = math.inf  # not by the check that comes now and then
     pauses = SimpleNamespace(of_project=lambda: None)
     store: Any = SimpleNamespace(project=SimpleNamespace(root=tmp_path), read_only=False, pauses=pauses)
     upkeep.look(store)
