@@ -135,8 +135,8 @@ class AgxUpkeep:
             self._on_home()
 
     def _attempt(self, work: _Work, job: Callable[[], None]) -> None:
-        """What goes wrong is told in status and tried again: soon if a lock was busy or there was no room, else when there
-        is news or it is time. It leaves the other projects."""
+        """What goes wrong is told in status and tried again: soon if a lock was busy or there was no room, else when
+        there is news or it is time. It leaves the other projects."""
         try:
             job()
         except (DagentdError, OSError) as raised:
