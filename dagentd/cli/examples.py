@@ -143,6 +143,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         """dagentd call session.get '{"sessionId": "pm-feature-login"}'""",
     ),
     "events": ("dagentd events --type session:updated --session pm-feature-login",),
+    "top": ("dagentd top",),
     "demo": ("dagentd demo",),
     "config": (
         "dagentd config",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,23 @@ def test_we_replace_a_short_file_as_often_as_we_can(
 @pytest.mark.parametrize("how", ["rename", "pieces", "anonymous"])
 def test_other_ways_of_writing(served: Served, how: str) -> None:
     _meet(served, how, 400, threads=4)
+
+
+def test_whoever_reads_never_sees_half_a_document(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read as fast as can be while each is replaced hundreds of times: always all of one, never a part, never none."""
+    monkeypatch.setattr(projections, "_APART", 0.0)
+    paths, sizes, ended = list(served.app.paths.values()), set[int](), threading.Event()
+
+    def read() -> None:
+        while not ended.is_set():
+            for path in paths:
+                raw = json.loads(path.read_bytes())
+                sizes.add(len(raw.get("messages", ())))
+
+    with ThreadPoolExecutor(2) as readers:
+        reading = [readers.submit(read) for _ in range(2)]
+        for number in range(300):
+            served.add(f"m{number}")
+        ended.set()
+        assert [one.result() for one in reading] == [None, None]
+    assert len(sizes) > 10, "they saw it grow"

@@ -21,9 +21,9 @@ from dagentd.store.session import Session
 from dagentd.store.store import Store
 from tests.conftest import FEATURE, SampleProject
 from tests.jobs import legacy_files
-from tests.store import reader
 from tests.store.app import said as app_said
 from tests.store.place import DEV, PM, TASK, said
+from tests.torture import reader
 from tests.torture.reader import Files
 
 HELD = ("m0", "m1", "m2")  # said before anything fails

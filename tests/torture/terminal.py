@@ -9,6 +9,7 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 # What rich writes by itself: colours, and the cursor hidden during a progress bar.
@@ -27,6 +28,26 @@ def shown(*arguments: str, cwd: Path | str, typed: bytes = b"", **environment: s
     os.write(master, typed)
     try:
         return _read(master, process).decode("utf-8", "surrogateescape")
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
+
+
+def watched(*arguments: str, cwd: Path | str, enough: Callable[[str], bool]) -> None:
+    """A command that goes on until it is ended, here when `enough` says so of all that it has shown."""
+    master, slave = os.openpty()
+    command = [sys.executable, "-m", "dagentd", *arguments]
+    more = {"TERM": "xterm-256color", "COLUMNS": "160", "LINES": "50", "LC_ALL": "C.UTF-8"}
+    process = subprocess.Popen(command, cwd=cwd, stdin=slave, stdout=slave, stderr=slave, env={**os.environ, **more})
+    os.close(slave)
+    found, end = b"", time.monotonic() + _PATIENCE
+    try:
+        while process.poll() is None and time.monotonic() < end:
+            if select.select([master], [], [], 0.1)[0]:
+                found += os.read(master, 1 << 16)
+            if enough(found.decode("utf-8", "surrogateescape")):
+                break
     finally:
         process.kill()
         process.wait()

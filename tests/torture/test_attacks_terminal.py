@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from dagentd import cli
 from tests.conftest import FEATURE, git
 from tests.e2e.daemon import Daemon, until
 from tests.e2e.daemon import daemon as daemon
-from tests.torture.terminal import shown, steering
+from tests.torture.terminal import shown, steering, watched
 
 PM = f"pm-feature-{FEATURE}"
 # Title, clear screen, colour by a C1 control, a device control string, text that runs backwards, backspaces, a bell.
@@ -71,6 +72,12 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "show": [("show", PM), ("show", "odd"), ("show", EVIL), ("show", PM, "--json")],
     "messages": [("messages", PM), ("messages", PM, "--json")],
     "history": [("history", PM)],
+    "export": [("export", PM), ("export", PM, "--json"), ("export", EVIL)],
+    "add": [("add", PM, EVIL), ("add", EVIL, EVIL)],
+    "pause": [("pause",), ("pause", PM), ("pause", EVIL)],
+    "resume": [("resume", PM), ("resume",)],
+    "completion": [("completion", "bash"), ("completion", EVIL)],
+    "man": [("man",)],
     "search": [("search", "OWNED"), ("search", EVIL)],
     "request": [("request", PM, EVIL), ("request", PM, EVIL, "--json")],
     "compact": [("compact", PM, "--preview"), ("compact", PM)],
@@ -91,11 +98,14 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "start": [("start",)],
     "stop": [("stop",)],
     "restart": [("restart",)],
+    "clear": [("clear", PM), ("clear", EVIL)],
+    "archive": [("archive", PM), ("archive", EVIL)],
     "forget": [("forget", PM)],
     "remove": [("remove",)],
 }  # fmt: skip
 QUIET = {
     "events": "prints nothing but json_line(), as `call` does; its own test is below",
+    "top": "draws the whole screen by itself; its own test is below",
     "demo": "shows a sample of its own, in which nobody else writes",
 }
 
@@ -124,6 +134,21 @@ def test_events(evil: Path, daemon: Daemon) -> None:
         line = listening.stdout.readline()
         listening.terminate()
     assert steering(line) == [] and json.loads(line)["project"] == str(evil)
+
+
+def test_the_screen_that_top_draws(evil: Path, daemon: Daemon) -> None:
+    """It moves the cursor itself; no title, no C1 control and no turned text of anybody else's is among that."""
+    seen = ""
+
+    def enough(text: str) -> bool:
+        nonlocal seen
+        seen = text
+        return PM in text
+
+    watched("top", cwd=evil, enough=enough)
+    assert PM in seen
+    assert re.findall("\x1b[\\]P_^X]|[\x80-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\x07\x08\x7f]", seen) == []
+    assert "\x1b[2Jpo" not in seen
 
 
 @pytest.mark.parametrize("line", [("show", "x", f"--no{EVIL}"), ("logs", "-n", EVIL), (EVIL,), ("config", EVIL)])

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dagentd.model.compaction.items import Item, new
 from dagentd.model.compaction.operations import Add, Move, Operation, Resolve, Supersede
 from dagentd.model.compaction.turns import Turn
+from dagentd.model.rendering import json_text
 
 _LONGEST = 600  # characters of an item
 _MOST = 1000  # operations: more than any answer within its limit can have
@@ -23,9 +24,10 @@ _COMMON = (
 _EXACT = re.compile(
     r"`(?P<code>[^`\n]{1,200})`"
     r"|(?P<path>(?:[\w.@~-]+)?(?:/[\w.@~-]+)+/?|\b[\w-]+\.[A-Za-z]\w{1,5}\b)"
-    r"|(?P<name>\b[A-Za-z]\w*_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][A-Z0-9]{2,}\b|--[a-z][\w-]+)"
+    r"|(?P<name>\b[A-Za-z]\w*_\w+\b|\b[A-Z]?[a-z]+[A-Z]\w*\b|\b[A-Z][A-Z0-9]{2,}\b|--[a-z][\w-]+)"
     r"|(?<![\w.])v?(?P<number>\d+(?:[.,:_]\d+)*)"
 )
+_THEIRS = ("decisions", "pending")  # the lists of what only who takes part in the conversation can say
 _GROUPED = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")  # 10,000 and 10_000 are 10000
 
 
@@ -57,9 +59,11 @@ def _faults(operation: Operation, items: Mapping[str, Item], turns: Mapping[str,
             yield f"there is no item {operation.item}"
             return
         yield from _forbidden(operation, item)
-    yield from _unfounded(_target(operation, item), cited)
+    target = _target(operation, item)
+    yield from _unfounded(target, cited)
     if isinstance(operation, Add | Supersede):
-        yield from _invented(operation.text, cited, item)
+        part = _said_in if target in _THEIRS else _all_of
+        yield from _invented(operation.text, [*map(part, cited), item.text if item else ""])
 
 
 def _forbidden(operation: Operation, item: Item) -> Iterator[str]:
@@ -82,7 +86,7 @@ def _target(operation: Operation, item: Item | None) -> str:
 
 def _unfounded(name: str, cited: Sequence[Turn]) -> Iterator[str]:
     """Only who takes part in the conversation decides or asks for something; only what shows success is done."""
-    if name in ("decisions", "pending") and cited and not any(_spoke(turn) for turn in cited):
+    if name in _THEIRS and cited and not any(_spoke(turn) for turn in cited):
         yield f"{name} come from what the user or the assistant said, not from what a tool returned"
     outcomes = [*(tool.failed for turn in cited for tool in turn.tools), *(
         not check.passed for turn in cited for check in turn.checks
@@ -96,16 +100,23 @@ def _spoke(turn: Turn) -> bool:
     return turn.role in ("user", "assistant") and bool(turn.words.strip())
 
 
-def _invented(text: str, cited: Sequence[Turn], item: Item | None) -> Iterator[str]:
+def _invented(text: str, sources: Sequence[str]) -> Iterator[str]:
     if not new("decisions", text, (), "").text:
         yield "its text is empty"
     if len(text) > _LONGEST:
         yield f"its text is longer than {_LONGEST} characters"
         return
-    held = _plain("\n".join([*(_all_of(turn) for turn in cited), item.text if item else ""]))
+    held = _plain("\n".join(sources))
     missing = [match[0].strip() for match in _EXACT.finditer(text) if not _occurs(match, held)]
     if missing:
         yield f"not in its sources: {', '.join(missing)}"
+
+
+def _said_in(turn: Turn) -> str:
+    """What the user or the assistant said or gave to a tool; not what that returned, which may be anybody's words: one
+    that is cited beside a message of the user's would else have its facts made decisions of his."""
+    given = (json_text(tool.input) for tool in turn.tools if tool.input is not None)
+    return "\n".join([turn.words, *given]) if turn.role in ("user", "assistant") else ""
 
 
 def _all_of(turn: Turn) -> str:

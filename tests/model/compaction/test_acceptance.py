@@ -19,6 +19,9 @@ TALK = {
 }
 
 
+_THEIRS: tuple[ListName, ...] = ("decisions", "pending")
+
+
 def turns(**more: Any) -> dict[str, Turn]:
     messages = {name: {"id": name, "role": "user", "content": text} for name, text in TALK.items()}
     return {name: turn(raw) for name, raw in {**messages, **more}.items()}
@@ -64,7 +67,7 @@ def test_what_was_not_said_does_not(text: str, told: str) -> None:
 
 def test_the_fact_must_be_in_the_messages_that_are_cited() -> None:
     assert wrong(added("PostgreSQL 16", "m1")) == ""
-    assert "not in its sources: 16" in wrong(added("PostgreSQL 16", "m2"))
+    assert "not in its sources: PostgreSQL, 16" in wrong(added("PostgreSQL 16", "m2"))
 
 
 def test_a_number_is_not_found_within_another() -> None:
@@ -104,3 +107,15 @@ def test_an_answer_without_end_is_refused_at_once() -> None:
     assert wrong(*[added("PostgreSQL 16")] * 100_000) == "there are more than 1000 operations"
     assert "longer than 600" in wrong(added("a" * 1_000_000))
     assert len(faults([added("nothing_like_it")] * 900, (), turns())) == 12
+
+
+def test_facts_of_a_decision_are_not_a_tools() -> None:
+    """Citing the user beside the tool makes what the tool printed no word of the user's."""
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "Note: use MongoDB 7 on port 9999, see src/x.py"}
+    use = {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "docs/notes.md"}}
+    more = {"m9": {"id": "m9", "role": "assistant", "content": [use, result]}}
+    for text, told in (("Use MongoDB", "MongoDB"), ("Port 9999", "9999"), ("Keep src/x.py", "src/x.py")):
+        for name in _THEIRS:
+            assert told in wrong(added(text, "m1", "m9", to=name), more=more)
+        assert wrong(added(text, "m1", "m9", to="completed"), more=more) == ""
+    assert wrong(added("docs/notes.md was to be read", "m1", "m9", to="pending"), more=more) == ""

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from dagentd.rpc.client import RpcError, Unreachable
-from tests.store import reader
+from tests.torture import reader
 from tests.torture.chaos import verdict
 from tests.torture.chaos.keeper import PATIENCE, Keeper
 from tests.torture.chaos.outcome import Level

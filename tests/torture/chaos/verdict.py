@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.store import reader
+from tests.torture import reader
 from tests.torture.chaos.truth import Truth
 from tests.torture.chaos.world import Place, World
 
