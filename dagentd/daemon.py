@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dagentd import __version__, paths
 from dagentd.adapters import clock, log
 from dagentd.adapters.lock import single_instance
+from dagentd.adapters.process import share_heap
 from dagentd.adapters.service_manager import Supervisor
 from dagentd.adapters.signals import Signals
 from dagentd.adapters.watch import Watch
@@ -68,6 +69,7 @@ class Daemon:
         self._degraded = False
 
     def run(self, ready: Callable[[], None]) -> int:
+        share_heap()
         self._lock = single_instance()
         try:
             return self._run(ready)

@@ -65,6 +65,7 @@ def test_it_holds_the_program_and_the_vocabulary(wheel: Path) -> None:
     assert "dagentd/vocabulary/cl100k_base.tiktoken" in names
     assert "dagentd/systemd/dagentd.service" in names
     assert "dagentd/hooks/leave-word.sh" in names
+    assert {f"dagentd/cli/completion/{name}" for name in ("words.json", "dagentd.bash", "dagentd.fish")} <= set(names)
     assert any(name.startswith("tiktoken_ext/") for name in names)
     assert not any(name.startswith("tests/") or "__pycache__" in name for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)

@@ -31,10 +31,10 @@ def current() -> str:
 
 def _words(name: str, ctx: click.Context) -> dict[str, Any]:
     command = ctx.command
-    options = [each for each in command.get_params(ctx) if isinstance(each, click.Option) and not each.hidden]
-    found: dict[str, Any] = {
-        "options": {spelt: [_kind(name, each), each.help or ""] for each in options for spelt in each.opts}
-    }
+    options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
+    spelt = {word: [_kind(name, each), each.help or ""] for each in options for word in each.opts}
+    spelt |= {word: [None, "Show this message and exit."] for word in ("-h", "--help")}
+    found: dict[str, Any] = {"options": spelt}
     if isinstance(command, click.Group):
         found["commands"] = {each: _line(command, ctx, each) for each in command.list_commands(ctx)}
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import io
 import json
@@ -16,6 +17,7 @@ from typing import Any, NoReturn
 
 from dagentd.errors import DagentdError
 
+_ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 _BUG = 70  # EX_SOFTWARE of sysexits.h
 _SILENT = "the daemon ended before it was ready, without a word: it was killed, or memory ran out"
 _SLOW = "the daemon is still starting after {:.0f} s"
@@ -146,6 +148,15 @@ class Usage:
     resident: int  # bytes
     threads: int
     descriptors: int
+
+
+def share_heap() -> None:
+    """One heap for all threads, from now on. glibc gives each one of its own, and what is freed there is of no use to
+    the others: in the chaos of tests/torture the daemon grew from 100 to 190 MB in 150 s."""
+    with contextlib.suppress(OSError):
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        if mallopt is not None:
+            mallopt(_ARENA_MAX, 1)
 
 
 def usage() -> Usage | None:

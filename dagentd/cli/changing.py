@@ -132,14 +132,10 @@ def _ask(session: str, worktree: str | None, where: Path) -> None:
     if total and not output.can_ask():
         raise InvalidInput("this takes all messages out of the chat, and nobody can be asked", hint="Add --yes.")
     if total:
-        click.confirm(f"Let {_counted(total)} leave the chat of {session}? They stay in its history.", abort=True)
+        output.make_sure(f"Let {output.counted(total, 'message')} leave the chat of {session}? History keeps all.")
 
 
 def _cleared(session: str, count: int) -> str:
     if not count:
         return f"The chat of {session} is empty already."
-    return f"{_counted(count)} left the chat of {session}; `dagentd history {session}` still has them."
-
-
-def _counted(messages: int) -> str:
-    return f"{messages} message{'' if messages == 1 else 's'}"
+    return f"{output.counted(count, 'message')} left the chat of {session}; `dagentd history {session}` has all of it."

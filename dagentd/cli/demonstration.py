@@ -34,7 +34,7 @@ class Demonstration:
 
     def show(self) -> None:
         output.heading("A shop, and an agent at work on its login")
-        output.line(f"In {self._sample.root}, which goes with this demo. Nothing of yours is touched.")
+        output.line(f"In {self._sample.root}, until the demo ends. Nothing of yours is used.")
         self._migrated()
         _served()
         with Client(timeout=_WAIT) as daemon:

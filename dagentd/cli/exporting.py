@@ -44,7 +44,7 @@ def export(
     elif as_json:
         output.print_json(found)
     else:
-        output.line(text.decode().removesuffix("\n"))
+        output.text(text.decode().removesuffix("\n"))
 
 
 def _write(target: Path, data: bytes, force: bool) -> None:

@@ -162,7 +162,7 @@ def _watches(found: dict[str, Any]) -> str:
 
 def _state(each: dict[str, Any]) -> str:
     alone = len(each.get("pausedSessions", ()))
-    sessions = f"{alone} session{'' if alone == 1 else 's'} paused" if alone else ""
+    sessions = f"{output.counted(alone, 'session')} paused" if alone else ""
     does = "only reads it" if each.get("readOnly") else in_brief(each.get("paused")) or "serves it"
     return "; ".join(filter(None, (does, sessions)))
 

@@ -33,7 +33,7 @@ _VARIABLES = (
 @click.command()
 def man() -> None:
     """Print the manual page, for man to show."""
-    output.line("\n".join(page()))
+    output.text("\n".join(page()))
 
 
 def page() -> Iterator[str]:

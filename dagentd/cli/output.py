@@ -159,10 +159,14 @@ def ago(moment: datetime | str | None, now: datetime | None = None) -> str:
     return f"{int(seconds // length)} {unit} ago"
 
 
-def duration(seconds: float) -> str:
-    """`42 min`: whole units of the largest that fits."""
-    length, unit = next((n, u) for n, u in ((86400, "d"), (3600, "h"), (60, "min"), (0, "s")) if seconds >= n or not n)
-    return f"{max(0, int(seconds // (length or 1)))} {unit}"
+def duration(seconds: float, units: int = 1) -> str:
+    """`42 min`, or more exactly in two units, `1 h 30 min`."""
+    rest, parts = max(0, int(seconds)), list[tuple[int, str]]()
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s")):
+        if parts or rest >= length or unit == "s":
+            parts.append((rest // length, unit))
+        rest %= length
+    return " ".join(f"{count} {unit}" for place, (count, unit) in enumerate(parts[:units]) if count or not place)
 
 
 def counted(count: int, thing: str) -> str:

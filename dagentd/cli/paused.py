@@ -29,4 +29,4 @@ def _when(paused: dict[str, Any]) -> str:
 
 def _left(paused: dict[str, Any]) -> str:
     until = times.parse(paused.get("until"))
-    return "" if until is None else f", {output.duration((until - datetime.now(UTC)).total_seconds())} left"
+    return "" if until is None else f", {output.duration((until - datetime.now(UTC)).total_seconds(), 2)} left"

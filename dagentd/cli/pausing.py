@@ -57,7 +57,7 @@ def pause(what: str | None, seconds: int | None, where: Path, as_json: bool) -> 
     if as_json:
         output.print_json(done)
         return
-    lasts = "" if seconds is None else f" for {output.duration(seconds)}"
+    lasts = "" if seconds is None else f" for {output.duration(seconds, 2)}"
     output.line(f"{session or project.root} is paused{lasts}; `{_command('resume', what)}` ends it.")
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _GAP = 2
+_MARKS = ("- ", "! ", "+ ", "> ", "< ")  # before what stands in a list
 _NARROWEST = 16  # characters that a wrapping column keeps
 
 
@@ -51,7 +52,7 @@ def wrapped(text: str) -> str:
     width = max(_NARROWEST, get_terminal_size().columns)
     lines = []
     for line in text.split("\n"):
-        margin = len(line) - len(line.lstrip(" ")) + (_GAP if line.lstrip(" ")[:2] in ("- ", "! ", "+ ") else 0)
+        margin = len(line) - len(line.lstrip(" ")) + (_GAP if line.lstrip(" ")[:2] in _MARKS else 0)
         wrap = TextWrapper(width, subsequent_indent=" " * margin, break_long_words=False, break_on_hyphens=False,
                            drop_whitespace=True, expand_tabs=False, replace_whitespace=False)  # fmt: skip
         lines += wrap.wrap(line) if len(line) > width else [line]

@@ -12,7 +12,7 @@ from dagentd.model.project import Project
 from dagentd.store import layout
 from dagentd.store.agx.folder import AgxFolder
 
-_FRESH = 5.0  # seconds: who asks again and again, as a live view does, is told the same
+_REST = 20
 _JOURNAL = re.compile(r"history(_.+)?\.jsonl")
 _BACKUP = re.compile(r".+\.backup(\.\d+)?")
 _ASIDE = re.compile(r".+\.(corrupt|torn)\.\d+")
@@ -22,19 +22,25 @@ Use = dict[str, int]
 
 
 class DiskUse:
-    """Measured when somebody asks, and then not again for a few seconds."""
+    """Measured when somebody asks, and then not again for twenty times as long as that took: a live view, which asks
+    again and again, costs little however large a project is."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, tuple[float, Use]] = {}
+        self._known: dict[Path, tuple[float, Use]] = {}  # with the time until which it will do
 
     def of(self, projects: Iterable[Project]) -> dict[Path, Use]:
-        now, known = clock.monotonic(), self._known
-        found: dict[Path, tuple[float, Use]] = {}
-        for project in projects:
-            at, use = known.get(project.root, (-_FRESH, {}))
-            found[project.root] = (at, use) if now - at < _FRESH else (now, measured(project))
+        known = self._known
+        found = {project.root: _renewed(project, known.get(project.root)) for project in projects}
         self._known = found
         return {root: use for root, (_, use) in found.items()}
+
+
+def _renewed(project: Project, known: tuple[float, Use] | None) -> tuple[float, Use]:
+    began = clock.monotonic()
+    if known is not None and began < known[0]:
+        return known
+    use, now = measured(project), clock.monotonic()
+    return now + _REST * (now - began), use
 
 
 def measured(project: Project) -> Use:

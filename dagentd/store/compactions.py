@@ -52,9 +52,9 @@ class Compactions:
     def cleared(self) -> None:
         self.stack, self.barrier = [], _CLEARED
 
-    def pinned(self, end: int) -> None:
-        """A checkpoint that differs only by what is pinned is no other one."""
-        if self.stack:
+    def pinned(self, before: int, end: int) -> None:
+        """A checkpoint that differs only by what is pinned is no other one than the one before it, edited or not."""
+        if self.stack and self.stack[-1].mark == before:
             self.stack[-1].mark = end
 
     def last(self, checkpoint_pos: int) -> Compacted:

@@ -171,7 +171,7 @@ class State:
             known = self.checkpoint.get("compactionInfo") if self.checkpoint else doc.get("compactionInfo")
             self.compacted_outside = record.t == "checkpoint" and doc.get("compactionInfo") not in (None, known)
             if record.t == "checkpoint" and same_but_pins(self.checkpoint, doc):
-                self.compactions.pinned(end)
+                self.compactions.pinned(self.checkpoint_pos, end)
             self.checkpoints.append((start, end, version_of(doc)))
             self.checkpoint = doc
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -155,3 +156,29 @@ def test_where_there_is_no_proc_nothing_is_said(monkeypatch: pytest.MonkeyPatch)
     found = process.usage()
     monkeypatch.undo()
     assert found is None
+
+
+_THREADS = """
+import ctypes, sys, threading
+from dagentd.adapters.process import share_heap
+if sys.argv[1] == "shared":
+    share_heap()
+gate = threading.Barrier(9)
+def work():
+    held = [bytes(n) for n in range(600, 3000)]
+    gate.wait()
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads:
+    thread.start()
+gate.wait()
+ctypes.CDLL(None).malloc_stats()
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_stats"), reason="only glibc has a heap for each thread")
+def test_threads_share_one_heap() -> None:
+    def heaps(how: str) -> int:
+        done = subprocess.run([sys.executable, "-c", _THREADS, how], check=True, capture_output=True, text=True)
+        return done.stderr.count("Arena ")
+
+    assert heaps("shared") == 1 < heaps("each")

@@ -234,3 +234,13 @@ def test_what_is_no_time_says_nothing() -> None:
 def test_sizes_and_tokens_have_units(count: int, bytes_: str, tokens: str) -> None:
     assert output.size(count) == bytes_
     assert output.tokens(count) == tokens
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, "0 s"), (-5, "0 s"), (59.9, "59 s"), (60, "1 min"), (90, "1 min 30 s"), (3600, "1 h"), (5400, "1 h 30 min"),
+     (3661, "1 h 1 min"), (86400 + 59, "1 d"), (90000, "1 d 1 h")],
+)  # fmt: skip
+def test_durations(seconds: float, shown: str) -> None:
+    assert output.duration(seconds, 2) == shown
+    assert output.duration(seconds) == " ".join(shown.split()[:2])

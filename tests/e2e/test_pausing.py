@@ -166,14 +166,14 @@ def test_it_outlives_the_daemon_and_ends_by_itself(work: Work) -> None:
 def test_it_shows(work: Work) -> None:
     root = work.project.root
     dagentd("pause", QA, "--for", "1h30m", cwd=root)
-    assert "  1 session paused\n" in dagentd("status", cwd=root)
+    assert "  serves it; 1 session paused\n" in dagentd("status", cwd=root)
     listed = {line.split()[0]: line for line in dagentd("sessions", cwd=root).splitlines()}
-    assert "active, paused, 1 h left" in listed[QA] and "paused" not in listed[PM]
-    assert f"paused     since now, 1 h left; `dagentd resume {QA}` ends it\n" in dagentd("show", QA, cwd=root)
+    assert "active, paused, 1 h 29 min left" in listed[QA] and "paused" not in listed[PM]
+    assert f" since now, 1 h 29 min left; `dagentd resume {QA}` ends it\n" in dagentd("show", QA, cwd=root)
     assert dagentd_json("show", QA, cwd=root)["session"]["paused"]["of"] == "session"
     dagentd("pause", ".", cwd=root)
     assert "  paused; 1 session paused\n" in dagentd("status", cwd=root)
-    assert "paused     with its project, since now; `dagentd resume` ends it\n" in dagentd("show", PM, cwd=root)
+    assert " with its project, since now; `dagentd resume` ends it\n" in dagentd("show", PM, cwd=root)
     assert "It is paused: only what others wrote" in dagentd("run", "--once", cwd=root)
     told = dagentd("resume", QA, cwd=root)
     assert told == f"{QA} is no longer paused.\nIts project still is: `dagentd resume` ends that.\n"
@@ -218,3 +218,33 @@ def test_nothing_of_it_is_left_by_forget_and_remove(work: Work) -> None:
     assert paused.exists()
     dagentd("remove", "--purge", cwd=root)
     assert not paused.parent.exists()
+
+
+def test_one_that_filled_up_meanwhile_is_compacted_then(work: Work) -> None:
+    """Although nothing is added to it any more, and all of it was looked at before."""
+    with work.daemon.client() as client, client.subscribe(sessionId=QA) as events:
+        client.call("session.pause", sessionId=QA)
+        for number in range(40):
+            client.call("session.addMessage", sessionId=QA, role="user", content=f"{number}: {WORDS}")
+        next(event for event in events if event["type"] == "session:budget" and event["level"] == 0.9)
+    for _ in range(2):
+        work.rest()
+        work.daemon.call("project.scan", project=work.root)
+    work.rest()
+    assert work.total(QA) == 40
+    work.daemon.call("session.resume", sessionId=QA)
+    until(lambda: work.total(QA) < 40, "the compaction")
+
+
+def test_agx_rests_too(work: Work) -> None:
+    root = work.project.root
+    dagentd("agx", "new", cwd=root)
+    dagentd("pause", cwd=root)
+    with work.daemon.client() as client, client.subscribe(types=["git:changed"]) as events:
+        git(root, "checkout", "-q", "-b", "topic")
+        next(event for event in events if event["branch"] == "topic")
+    work.rest()
+    topic = root / ".agx" / "sessions" / "topic.json"
+    assert not topic.exists()
+    dagentd("resume", cwd=root)
+    until(topic.exists, "the session of the branch")

@@ -27,6 +27,7 @@ SAID = {
 }
 # What other tests run: these need a registry, a terminal, or are what runs this test.
 ELSEWHERE = {
+    "dagentd service": "tests/e2e/test_service.py",
     "cd": "tests/e2e/test_first_hour.py",
     "git clone": "tests/e2e/test_first_hour.py",
     "make run": "tests/e2e/test_first_hour.py",

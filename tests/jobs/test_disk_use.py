@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -67,20 +66,22 @@ def test_links_are_not_followed(home: Project, project: SampleProject, tmp_path:
     assert measured(home) == NOTHING
 
 
-def test_it_is_measured_again_after_a_while(
+def test_it_is_not_measured_all_the_time(
     home: Project, project: SampleProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
+
+    def slowly(project: Project) -> dict[str, int]:
+        now[0] += 0.5
+        return measured(project)
+
     monkeypatch.setattr("dagentd.adapters.clock.monotonic", lambda: now[0])
-    use, journals = DiskUse(), _journals(home)
-    assert journals(use) == 0
+    monkeypatch.setattr("dagentd.jobs.disk_use.measured", slowly)
+    use = DiskUse()
+    assert use.of([home])[home.root]["journals"] == 0
     put(project.dagent / "sessions" / "history_a.jsonl", 7)
-    now[0] = 4.9
-    assert journals(use) == 0
-    now[0] = 5.0
-    assert journals(use) == 7
+    now[0] = 10.4
+    assert use.of([home])[home.root]["journals"] == 0
+    now[0] = 10.5
+    assert use.of([home])[home.root]["journals"] == 7
     assert use.of([]) == {}
-
-
-def _journals(home: Project) -> Callable[[DiskUse], int]:
-    return lambda use: use.of([home])[home.root]["journals"]

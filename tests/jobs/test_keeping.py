@@ -134,3 +134,12 @@ def test_nothing_stays_with_purge(store: Store) -> None:
 def test_nor_without_it_when_nothing_is_gone(repo: Path) -> None:
     project = git.project_at(repo)
     assert keeping.clear_away(project, purge=False) == [] and not project.own_dir.exists()
+
+
+def test_what_is_paused_is_not_removed(store: Store, day: Day) -> None:
+    store.pauses.begin(GONE, None)
+    for date in ("2026-01-01", "2026-01-02", "2026-01-03"):
+        day(date)
+        assert keeping.remove_expired(store, 1) == []
+    store.pauses.end(GONE)
+    assert keeping.remove_expired(store, 1) == [GONE]

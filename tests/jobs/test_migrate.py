@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from dagentd.adapters import files
 from dagentd.errors import NotFound
 from dagentd.jobs import migration
 from dagentd.jobs.migration import File, Seen
@@ -392,6 +394,27 @@ def test_a_memory_alone_is_no_session(work: Work, place: Place) -> None:
 
 
 # --- taking back ----------------------------------------------------------------------------------------------
+
+
+def test_a_rollback_says_which_session_it_could_not_read(
+    work: Work, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said that there was nothing to take back."""
+    write(place.flat / "chat.json", chat("a"))
+    work.run()
+    work.again()
+    real = files._open
+
+    def refused(path: Path) -> int:
+        if path == place.pm.session:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
+        return real(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_open", refused)
+        (file,) = [file for each in work.store.features() for file in migration.rollback(work.store, each)]
+    assert (file.action, file.path, file.error) == ("failed", str(place.pm.session), "too many files are open")
+    assert file.hint
 
 
 def test_a_rollback_restores_every_file(work: Work, place: Place) -> None:

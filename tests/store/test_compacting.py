@@ -179,6 +179,19 @@ def test_pins_stay_and_do_not_bar_the_undo(served: Served) -> None:
     assert [each.pinned for each in items_of(served.session.checkpoint())] == [False]
 
 
+def test_a_pin_does_not_make_an_edited_checkpoint_undoable(served: Served) -> None:
+    """Or the edit would be lost with the compaction."""
+    served.add("a")
+    compact(served, "kept")
+    served.session.update_checkpoint({"summary": {**EMPTY, "decisions": ["kept", "by hand"]}})
+    served.session.pin(item=items_of(served.session.checkpoint())[0].id)
+    with pytest.raises(Conflict, match="edited"):
+        served.session.undo_compaction()
+    served.again()
+    with pytest.raises(Conflict, match="edited"):
+        served.session.undo_compaction()
+
+
 def test_a_pinned_item_that_another_program_takes_away_stays(served: Served) -> None:
     served.session.update_checkpoint({"summary": {**EMPTY, "pending": ["kept", "dropped"]}})
     (kept, _) = items_of(served.session.checkpoint())

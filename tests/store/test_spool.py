@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dagentd.adapters import disk
 from dagentd.errors import NotAllowed
 from dagentd.model.project import Project
 from dagentd.store import spool as module
@@ -130,6 +132,26 @@ def test_no_change_is_missed_by_whoever_looks_after_taking(spool: Spool, folder:
     done.set()
     reader.join()
     assert seen[-1] == rounds
+
+
+def test_word_that_cannot_be_emptied_takes_none_of_the_others_with_it(
+    spool: Spool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first was emptied, and lost with the error of the second."""
+    for event in ("post-checkout", "post-commit"):
+        (folder / event).write_text("x")
+    cuts = []
+
+    def step(what: str, path: str | Path) -> None:
+        cuts.append(what)
+        if len(cuts) == 2:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(disk, "step", step)
+        assert {note.event for note in spool.take()} == {"post-checkout", "post-commit"}
+    assert len(spool.take()) == 1, "it is found once more"
+    assert spool.take() == []
 
 
 def test_removing_takes_all_but_what_we_did_not_put_there(spool: Spool, folder: Path) -> None:

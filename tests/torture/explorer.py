@@ -70,6 +70,12 @@ def _some(case: Case, lane: Lane, points: Sequence[int]) -> int:
     raise AssertionError("unreachable")
 
 
+def fast_place() -> Path | None:
+    """In memory where there is such a place: what is synced there costs nothing, and who dies decides what is lost."""
+    memory = Path("/dev/shm")
+    return memory if os.access(memory, os.W_OK) else None
+
+
 def copy(source: Path, target: Path) -> None:
     """A tree with its hard links, modes and times; a process for each would take longer than all else."""
     linked: dict[int, Path] = {}

@@ -4,10 +4,11 @@ Started once and before any thread: a fork costs milliseconds where an interpret
 
 from __future__ import annotations
 
+import faulthandler
+import gc
 import json
 import logging
 import os
-import signal
 import sys
 import traceback
 from pathlib import Path
@@ -17,23 +18,25 @@ from tests.torture.explorer_operations import OPERATIONS, Life
 from tests.torture.explorer_power import Power
 from tests.torture.explorer_time import Time
 from tests.torture.explorer_wire import Job, listen, say
+from tests.torture.machine_daemon import serve
 
 
 def main() -> None:
     tokens.count("loaded once, for all workers")
+    gc.freeze()  # or collecting would copy what all workers share
     while line := listen():
         job = Job(**json.loads(line))
         pid = os.fork()
         if pid == 0:
             _work(job)
-        say(f"started {pid}")
         _, status = os.waitpid(pid, 0)
         say(f"ended {os.waitstatus_to_exitcode(status)}")
 
 
 def _work(job: Job) -> None:
+    say(f"started {os.getpid()}")
     status = 1
-    signal.alarm(60)  # a worker that hangs is a failure, not a wait
+    faulthandler.dump_traceback_later(30, exit=True)  # a worker that hangs is a failure, not a wait
     bugs = Bugs(logging.ERROR)
     logging.getLogger().addHandler(bugs)
     try:
@@ -44,7 +47,7 @@ def _work(job: Job) -> None:
         if not job.real_time:
             time.begin()
         life = Life(job, power, time)
-        OPERATIONS[job.op](life)
+        (OPERATIONS | {"machine": serve})[job.op](life)
         life.close()
         say(f"steps {power.count}")
         status = 1 if bugs.seen else 0

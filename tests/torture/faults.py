@@ -6,8 +6,10 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import random
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -100,14 +102,28 @@ def injected(fault: Fault, root: Path) -> Iterator[None]:
         yield
 
 
-def every(fault: Callable[[int, int, bool, bool], Fault] = Fault) -> Iterator[tuple[Fault, int]]:
-    """Faults at one step after the other, until the caller, who sees that one was not reached, ends it. With each the
-    number of the step."""
+def seed() -> int:
+    """Printed, and so in what a test that fails says."""
+    chosen = int(os.environ.get("TORTURE_SEED") or random.randrange(1 << 32))
+    sys.stdout.write(f"TORTURE_SEED={chosen}\n")
+    return chosen
+
+
+_KINDS = [(lasting, opening) for lasting in (False, True) for opening in (False, True)]
+
+
+def faults(dice: random.Random, each: int = 1) -> Iterator[Fault]:
+    """At one step after the other, until some in a row were not reached: there are no more steps then. All faults at
+    each step, or so many of them, by the dice."""
+    unreached = 0
     for at in itertools.count(1):
-        for lasting in (False, True):
-            for opening, numbers in ((False, WRITING), (True, OPENING)):
-                for number in numbers if EVERYTHING else [numbers[(at + lasting) % len(numbers)]]:
-                    yield fault(at, number, lasting, opening), at
+        kinds = [(lasting, opening, one) for lasting, opening in _KINDS for one in (OPENING if opening else WRITING)]
+        for lasting, opening, number in kinds if EVERYTHING else dice.sample(kinds, each):
+            fault = Fault(at, number, lasting, opening)
+            yield fault
+            unreached = 0 if fault.hits else unreached + 1
+        if unreached > 3 * (len(kinds) if EVERYTHING else each * len(_KINDS)):
+            return
 
 
 class Template:

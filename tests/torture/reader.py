@@ -59,7 +59,9 @@ class Told:
     """What a journal adds up to."""
 
     arrived: Counter[str]
+    order: list[str]  # ids of all, in order
     chat: list[str]  # ids in chat, in order
+    moved: dict[str, int]  # offset after the record that last made a message arrive, leave or return
     content: dict[str, Any]
     checkpoint: dict[str, Any] | None
     session: dict[str, Any]
@@ -98,31 +100,31 @@ def read_journal(path: Path) -> Told:
 
 def replay(data: bytes) -> Told:
     found, bad, tail = records(data)
-    told = Told(Counter(), [], {}, None, {}, {}, bad, tail)
-    order: list[str] = []
+    told = Told(Counter(), [], [], {}, {}, None, {}, {}, bad, tail)
     here: set[str] = set()
     for record, end, line in found:
-        _apply(told, order, here, record)
+        _apply(told, here, record, end)
         told.ends[end] = hashlib.sha256(line).hexdigest()[:16]
-    told.chat = [one for one in order if one in here]
+    told.chat = [one for one in told.order if one in here]
     return told
 
 
-def _apply(told: Told, order: list[str], here: set[str], record: dict[str, Any]) -> None:
+def _apply(told: Told, here: set[str], record: dict[str, Any], end: int) -> None:
     kind = record["t"]
     if kind == "message":
         message = record["message"]
         told.arrived[message["id"]] += 1
         if message["id"] not in told.content:
-            _place(order, message["id"], record)
+            _place(told.order, message["id"], record)
             here.add(message["id"])
+            told.moved[message["id"]] = end
             told.content[message["id"]] = message
     elif kind == "edit":
         told.content[record["message"]["id"]] = record["message"]
-    elif kind == "left":
-        here.difference_update(record["ids"])
-    elif kind == "back":
-        here.update(record["ids"])
+    elif kind in ("left", "back"):
+        moving = [one for one in record["ids"] if one in told.content and (one in here) == (kind == "left")]
+        here.symmetric_difference_update(moving)
+        told.moved |= dict.fromkeys(moving, end)
     elif kind == "session":
         told.session |= record["set"]
     told.checkpoint = record.get("checkpoint", told.checkpoint)

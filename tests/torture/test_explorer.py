@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.torture import explorer_agx, explorer_migrations, explorer_sessions
-from tests.torture.explorer import Make, explore
+from tests.torture.explorer import Make, explore, fast_place
 from tests.torture.explorer_agx import AgxCase
 from tests.torture.explorer_migrations import MigrationCase
 from tests.torture.explorer_power import WAYS, How
@@ -23,9 +22,7 @@ Record = Callable[[str, object], None]
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """In memory where there is such a place: what is synced there costs nothing, and who dies decides what is lost."""
-    fast = Path("/dev/shm")
-    with TemporaryDirectory(dir=fast if os.access(fast, os.W_OK) else None) as made:
+    with TemporaryDirectory(dir=fast_place()) as made:
         yield Path(made)
 
 

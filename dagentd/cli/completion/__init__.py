@@ -21,4 +21,4 @@ def completion(shell: str) -> None:
     zsh:  put  eval "$(dagentd completion zsh)"   into ~/.zshrc, after compinit
     fish: dagentd completion fish > ~/.config/fish/completions/dagentd.fish
     """
-    output.line(Path(__file__).with_name(f"dagentd.{shell}").read_text(encoding="utf-8").removesuffix("\n"))
+    output.text(Path(__file__).with_name(f"dagentd.{shell}").read_text(encoding="utf-8").removesuffix("\n"))

@@ -21,7 +21,7 @@ def complete(shell: str, words: Sequence[str]) -> int:
     with contextlib.suppress(Exception):
         given, cut = _rejoined(words) if shell == "bash" else (list(words), "")
         for kind, value, help in _lines(place(given)):
-            output.line("\t".join((kind, value.removeprefix(cut), help)))
+            output.text("\t".join((kind, value.removeprefix(cut), help)))
     return 0
 
 

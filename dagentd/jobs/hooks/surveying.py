@@ -10,7 +10,7 @@ from pathlib import Path
 from dagentd.adapters import files
 from dagentd.adapters.git import hooks as git_hooks
 from dagentd.adapters.git import worktrees
-from dagentd.errors import DagentdError, NotAllowed
+from dagentd.errors import CorruptFile, DagentdError, NotAllowed
 from dagentd.jobs.hooks import contents
 from dagentd.model.project import Project
 from dagentd.store.spool import EVENTS
@@ -107,9 +107,10 @@ def _owner(project: Project, roots: Sequence[Path], target: Path) -> Path | None
 
 
 def _read(path: Path) -> bytes | None:
+    """None where no part of ours can be. One that cannot be read just now may have it: an error."""
     try:
         return files.read(path, _LARGEST_SCRIPT)
-    except (FileNotFoundError, DagentdError):
+    except (FileNotFoundError, CorruptFile, NotAllowed):
         return None
 
 

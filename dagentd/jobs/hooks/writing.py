@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dagentd.adapters import disk, files
+from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict, DagentdError
+
+_TEMPS = Temps()
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,7 @@ def _make_folder(folder: Path) -> None:
 
 def _create_executable(path: Path, data: bytes) -> None:
     """A new file that can be run from its first moment on: git prints a hint about one that cannot."""
-    temp = path.with_name(f".{path.name}.{os.getpid()}.dagentd-tmp")
-    fd = disk.create(temp)
+    temp, fd = _TEMPS.create(path)
     try:
         disk.write(fd, data, temp)
         disk.allow(fd, 0o755, temp)
@@ -74,6 +76,6 @@ def _create_executable(path: Path, data: bytes) -> None:
         raise files.Changed(path) from None
     finally:
         os.close(fd)
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):  # it is not there any more, or the disk is what failed before
             disk.remove(temp)
     disk.sync_folder(path.parent)

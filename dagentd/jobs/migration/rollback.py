@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dagentd.errors import DagentdError
+from dagentd.errors import CorruptFile, DagentdError
 from dagentd.formats.legacy import shape_at
 from dagentd.jobs.migration.report import File
 from dagentd.model.project import FeatureFolder, SessionFolder
@@ -22,9 +22,14 @@ def rollback(store: Store, feature: FeatureFolder, under: Path | None = None) ->
     """Everything, or what came from files under a path. The last comes first: what several sessions are linked in is
     then put back step by step."""
     store.withdrawer.resume(feature)
-    found = [(folder, entries) for folder in layout.sessions(feature) if (entries := _chosen(store, folder, under))]
+    found, unread = list[tuple[SessionFolder, list[Entry]]](), list[File]()
+    for folder in layout.sessions(feature):
+        try:
+            found += [(folder, entries)] if (entries := _chosen(store, folder, under)) else []
+        except DagentdError as error:
+            unread.append(_unread(folder, error))
     last_first = sorted(found, key=lambda each: min(str(entry.get("at")) for entry in each[1]), reverse=True)
-    return [file for folder, entries in last_first for file in _taken_back(store, folder, entries)]
+    return unread + [file for folder, entries in last_first for file in _taken_back(store, folder, entries)]
 
 
 def _chosen(store: Store, folder: SessionFolder, under: Path | None) -> list[Entry]:
@@ -43,8 +48,14 @@ def _is_document(folder: SessionFolder, entry: Entry) -> bool:
 def _fields(store: Store, folder: SessionFolder) -> dict[str, Any]:
     try:
         return store.document(folder) or layout.read_object(folder.document("session"))
-    except (FileNotFoundError, DagentdError):  # reconciling says what is wrong with it
+    except (FileNotFoundError, CorruptFile):  # reconciling says what is wrong with it
         return {}
+
+
+def _unread(folder: SessionFolder, error: DagentdError) -> File:
+    """Where it came from cannot be read, which is not that it came from nowhere."""
+    path = error.path or str(folder.document("session"))
+    return File(path, None, folder.id, 0, "failed", error=error.message, hint=error.hint)
 
 
 def _taken_back(store: Store, folder: SessionFolder, entries: list[Entry]) -> list[File]:
