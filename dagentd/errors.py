@@ -91,9 +91,19 @@ def told(error: OSError, path: str | os.PathLike[str] | None = None) -> DagentdE
 def expected(error: BaseException | None) -> DagentdError | None:
     """What is told to the user as it is. A full disk or a file that may not be read is no bug, wherever we meet it. A
     descriptor that we closed ourselves is one, and so is what no call of the system said, as a wait that took long.
-    Libraries load with their first use; that there was no descriptor for one is said in words alone."""
-    if isinstance(error, ImportError) and os.strerror(errno.EMFILE) in str(error):
-        return told(OSError(errno.EMFILE, os.strerror(errno.EMFILE), error.path))
+    Libraries and parts of dagentd load with their first use: see `_unloaded`."""
+    if isinstance(error, ImportError):
+        return _unloaded(error)
     if isinstance(error, OSError) and error.errno not in (None, errno.EBADF):
         return told(error)
     return error if isinstance(error, DagentdError) else None
+
+
+def _unloaded(error: ImportError) -> DagentdError | None:
+    """That there was no descriptor for a library is said in words alone. A thread that waits for another one to load a
+    part of ours, which fails, has this error; and so has every thread of a daemon that was upgraded in place."""
+    if os.strerror(errno.EMFILE) in str(error):
+        return told(OSError(errno.EMFILE, os.strerror(errno.EMFILE), error.path))
+    if (error.name or "").split(".")[0] == "dagentd":
+        return LimitReached(f"a part of dagentd cannot be loaded: {error.name}", hint="Try again, or: dagentd restart")
+    return None

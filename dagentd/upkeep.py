@@ -22,7 +22,7 @@ from dagentd.store.store import Store
 from dagentd.worker import Worker
 
 if TYPE_CHECKING:
-    from dagentd.jobs.context.checkouts import Checkouts
+    from dagentd.jobs.context import Checkouts
     from dagentd.jobs.due import Done
     from dagentd.jobs.migration import File, Seen
 
@@ -54,7 +54,7 @@ class Upkeep:
 
     @cached_property
     def _shared(self) -> Checkouts:
-        from dagentd.jobs.context.checkouts import Checkouts
+        from dagentd.jobs.context import Checkouts
 
         return Checkouts()
 

@@ -22,7 +22,7 @@ from dagentd.store.store import Store
 from dagentd.upkeep import Upkeep
 
 if TYPE_CHECKING:
-    from dagentd.jobs.compaction.weighing import Scales
+    from dagentd.jobs.compaction import Scales
 
 _KNOWN = 10_000  # sessions of which something is remembered
 
@@ -41,7 +41,7 @@ class Weighing:
 
     @cached_property
     def scales(self) -> Scales:
-        from dagentd.jobs.compaction.weighing import Scales
+        from dagentd.jobs.compaction import Scales
 
         return Scales()
 

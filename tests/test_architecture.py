@@ -76,6 +76,21 @@ def import_cycles(every: list[Module]) -> list[str]:
     return [" → ".join(found)] if (found := cycle(edges(every))) else []
 
 
+def imports_that_lock_each_other(every: list[Module]) -> list[str]:
+    """In a function, of a part of a package that the package itself imports. A thread that loads the part holds it and
+    wants the package, one that loads the package holds that and wants the part: for one of them it is an error."""
+    imported = edges(every)
+    return [
+        f"{module.name}:{node.lineno} imports {node.module}: import it from {package}"
+        for module in every
+        for function in ast.walk(module.tree)
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom) and (package := str(node.module).rpartition(".")[0]) in imported
+        if node.module in imported[package] and not f"{module.name}.".startswith(f"{package}.")
+    ]
+
+
 def scattered_libraries(every: list[Module]) -> list[str]:
     complaints = []
     for library, home in HOMES.items():
@@ -139,6 +154,14 @@ BAD: list[tuple[Check, dict[str, str]]] = [
     (upward_imports, {"dagentd.store.x": "def f():\n from dagentd.cli import output", "dagentd.cli.output": ""}),
     (upward_imports, {"dagentd.model.x": "import dagentd.paths", "dagentd.paths": ""}),
     (import_cycles, {"dagentd.a": "from dagentd import b", "dagentd.b": "def f():\n import dagentd.a"}),
+    (
+        imports_that_lock_each_other,
+        {
+            "dagentd.jobs.a": "from dagentd.jobs.a.b import C",
+            "dagentd.jobs.a.b": "class C: ...",
+            "dagentd.x": "def f():\n from dagentd.jobs.a.b import C",
+        },
+    ),
     (scattered_libraries, {"dagentd.adapters.a": "import pygit2", "dagentd.adapters.b": "from pygit2.enums import X"}),
     (scattered_libraries, {"dagentd.store.a": "import watchdog.events"}),
     (scattered_libraries, {"dagentd.store.session": "import sqlite3"}),

@@ -10,7 +10,7 @@ from dagentd.adapters import clock
 from dagentd.errors import DagentdError, LimitReached
 from dagentd.jobs import context, migration
 from dagentd.jobs.archive import archive_ended
-from dagentd.jobs.context.checkouts import Checkouts
+from dagentd.jobs.context import Checkouts
 from dagentd.jobs.migration import File, Seen
 from dagentd.jobs.reconcile import Line, Report, reconcile
 from dagentd.model.problem import Problem

@@ -9,7 +9,7 @@ from dagentd.errors import DagentdError
 from dagentd.jobs.compaction.proposing import How as How
 from dagentd.jobs.compaction.proposing import Proposal as Proposal
 from dagentd.jobs.compaction.proposing import Proposer
-from dagentd.jobs.compaction.weighing import Scales
+from dagentd.jobs.compaction.weighing import Scales as Scales
 from dagentd.jobs.sizes import room
 from dagentd.model.documents import version_of
 from dagentd.model.project import SessionFolder

@@ -9,7 +9,8 @@ from typing import Any
 
 from dagentd.errors import DagentdError, NotAllowed, NotFound
 from dagentd.jobs.context import feature_parts
-from dagentd.jobs.context.checkouts import Checkout, Checkouts
+from dagentd.jobs.context.checkouts import Checkout
+from dagentd.jobs.context.checkouts import Checkouts as Checkouts
 from dagentd.jobs.context.feature_parts import FeatureParts
 from dagentd.jobs.context.plan import Plan, attachment_room
 from dagentd.model.project import FeatureFolder, SessionFolder

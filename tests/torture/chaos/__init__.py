@@ -151,5 +151,5 @@ def _settings(url: str, calls: int) -> str:
     """A small budget, so that sessions are full after some messages."""
     return (
         "[budget]\nlimit = 8000\nprompt_buffer = 100\n"
-        f'[compaction]\nbackend = "anthropic"\nbase_url = "{url}"\ntimeout = 8\nmax_calls_per_hour = {calls}\n'
+        f'[compaction]\nbackend = "anthropic"\nbase_url = "{url}"\ntimeout = 20\nmax_calls_per_hour = {calls}\n'
     )
