@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from dagentd import paths
 from dagentd.adapters import clock
 from dagentd.adapters.lockfile import Busy
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, LimitReached, told
 from dagentd.model.problem import Problem, still_wrong
 from dagentd.settings.tables import Agx as Settings
 from dagentd.store.store import Store
@@ -37,7 +37,7 @@ class AgxUpkeep:
         self._stores: dict[Path, Store] = {}
         self._with_agx: set[Path] = set()  # that have, or had, a folder of AGX
         self._changed: set[Path] = set()  # whose part of the index may be behind
-        self._again: set[Path] = set()  # whose lock was busy
+        self._again: set[Path] = set()  # whose lock was busy, or for whom there was no room
         self._problems: dict[_Work, list[Problem]] = {}
         self._has_home = False
         self._due = clock.monotonic()  # what tmux did while no daemon ran is seen with the first beat
@@ -135,17 +135,16 @@ class AgxUpkeep:
             self._on_home()
 
     def _attempt(self, work: _Work, job: Callable[[], None]) -> None:
-        """What goes wrong is told in status and tried again: soon if a lock was busy, else when there is news or it is
-        time. It leaves the other projects."""
+        """What goes wrong is told in status and tried again: soon if a lock was busy or there was no room, else when
+        there is news or it is time. It leaves the other projects."""
         try:
             job()
-        except DagentdError as error:
+        except (DagentdError, OSError) as raised:
+            error = told(raised) if isinstance(raised, OSError) else raised
             self._note(work, [error])
-            if isinstance(error, Busy):
+            if isinstance(error, Busy | LimitReached):  # who held the lock ends, and a disk is not full for ever
                 with self._lock:
                     self._again |= {work[1]} if work[1] is not None else self._with_agx
-        except OSError as error:
-            self._note(work, [DagentdError(f"the system says: {error.strerror}", path=error.filename)])
         else:
             self._note(work, [])
 

@@ -110,7 +110,7 @@ class Worker:
             self._trouble.pop(key, None)
             if key in self._running:
                 self._running[key].forgotten = True
-        _refuse(dropped, NotFound("it was removed while a request waited", path=key))
+        _refuse(dropped, NotFound("it was removed while a request waited", path=key, hint="dagentd sessions --gone"))
 
     def finished(self, keys: Collection[str], timeout: float) -> bool:
         """Wait until nothing runs for these keys; False if that takes too long."""

@@ -320,8 +320,9 @@ def test_a_feature_that_is_gone_is_forgotten(make: Make, clock: Clock) -> None:
     waiting = worker.ask("c", "look", object)
     for key in ("a", "c", "unknown"):
         worker.forget(key)
-    with pytest.raises(NotFound, match="removed"):
+    with pytest.raises(NotFound, match="removed") as caught:
         waiting.result(WAIT)
+    assert caught.value.hint
     gate.open.set()
     worker.ask("c", "sync", object).result(WAIT)
     clock.now += 1_000

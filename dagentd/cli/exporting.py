@@ -9,7 +9,7 @@ import click
 from dagentd.adapters import disk, files
 from dagentd.cli import output
 from dagentd.cli.project import project_option, reading, worktree_option
-from dagentd.errors import Conflict
+from dagentd.errors import Conflict, NotAllowed
 from dagentd.jobs.export import exported
 from dagentd.model import jsontext
 from dagentd.model.exported import as_markdown
@@ -49,6 +49,8 @@ def export(
 
 def _write(target: Path, data: bytes, force: bool) -> None:
     """For its owner alone, if it is new: a conversation may hold what nobody else should read."""
+    if target.is_dir():
+        raise NotAllowed("is a folder", path=target, hint="Give the name of a file in it.")
     with disk.explained(target):
         if force:
             files.put(target, data)

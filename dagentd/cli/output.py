@@ -15,7 +15,7 @@ import click
 from dagentd.cli import tables
 from dagentd.cli.tables import Column as Column
 from dagentd.errors import NotAllowed
-from dagentd.model import jsontext, times
+from dagentd.model import jsontext, oneline, times
 
 # C0 but tab and newline, DEL, C1, the marks and overrides that turn the direction of text, and surrogates,
 # which no encoding can write.
@@ -89,8 +89,8 @@ def step(hint: str) -> str:
 
 
 def problem(message: str, hint: str = "", path: str = "") -> None:
-    """Something that is wrong, among other things that are told."""
-    line(f"! {path}: {message}" if path else f"! {message}")
+    """Something that is wrong, among other things that are told. Whoever named the file adds no line to them."""
+    line(f"! {oneline.visible(path)}: {message}" if path else f"! {message}")
     if hint:
         line(f"  {step(hint)}")
 

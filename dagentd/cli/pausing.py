@@ -13,7 +13,7 @@ from dagentd import alone
 from dagentd.adapters import git
 from dagentd.cli import output
 from dagentd.cli.project import json_option, project_option, reading, serving, settings_of
-from dagentd.errors import NotFound
+from dagentd.errors import Conflict, NotFound
 from dagentd.jobs import pausing
 from dagentd.model import ids
 from dagentd.model.project import Project
@@ -110,6 +110,8 @@ def _is_session(name: str, where: Path) -> bool:
                 store.find(name)
     except NotFound:
         return False
+    except Conflict:  # several worktrees have it, and all of them are meant
+        pass
     return True
 
 

@@ -76,7 +76,8 @@ def clear_away(project: Project, *, purge: bool) -> list[str]:
         stay = _clear_kept(project, purge)
         held = lock.take(project, _WAIT)
         try:
-            names = ["id", "lock.wanted", project.paused_file.name, *([] if stay else [_file(project).name])]
+            paused = [name for name in _names_in(project.own_dir) if name.startswith(project.paused_file.name)]
+            names = ["id", "lock.wanted", *paused, *([] if stay else [_file(project).name])]
             _remove_files(project.own_dir, names)
             for folder in (project.temp_dir, project.kept_dir):
                 _remove_empty(folder)

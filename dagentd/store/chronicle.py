@@ -154,7 +154,8 @@ class Chronicle:
     def has(self, raw: dict[str, Any]) -> bool:
         """Whether the journal has the position that a document carries, if it carries one."""
         found = position_of(raw)
-        return found is None or self.journal.checksum_at(found.pos) == found.sum
+        with self.lock:  # one that was altered is closed, and another takes its place
+            return found is None or self.journal.checksum_at(found.pos) == found.sum
 
     # --- committing ---------------------------------------------------------------------------------------
 

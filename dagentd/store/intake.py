@@ -31,12 +31,13 @@ class Intake:
     """Never called by two threads at once."""
 
     def __init__(
-        self, folder: SessionFolder, projections: dict[str, Projection], settle: float, chronicle: Chronicle
+        self, folder: SessionFolder, projections: dict[str, Projection], settle: float, chronicle: Chronicle, shown: int
     ) -> None:
+        """A chat that goes up to `shown` was on disk before this process began."""
         self._folder, self._files, self._settle, self._chronicle = folder, projections, settle, chronicle
         self._news = 0
         self._anew_until = float("-inf")
-        self._shown: deque[tuple[float, int]] = deque([(float("-inf"), chronicle.state.pos)], maxlen=64)
+        self._shown: deque[tuple[float, int]] = deque([(float("-inf"), shown)], maxlen=64)
 
     def shown(self, pos: int) -> None:
         """A chat that goes up to `pos` is on disk from now on."""

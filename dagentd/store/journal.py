@@ -185,7 +185,8 @@ class Journal:
             raise told(error, self.path) from first
 
     def _reopen(self) -> None:
-        """A fresh descriptor at the last synced length."""
+        """A fresh descriptor at the last synced length, under the number of the old one: others read by it meanwhile,
+        and that of a closed file may be another file's at once."""
         try:
             fd = disk.open_append(self.path)
         except FileNotFoundError:
@@ -193,9 +194,9 @@ class Journal:
         if not os.path.samestat(os.fstat(fd), os.fstat(self.fd)):
             os.close(fd)
             raise Lost("replaced while the disk failed")
-        os.close(self.fd)
-        self.fd = fd
-        for each in (fd, self.twin):
+        os.dup2(fd, self.fd, inheritable=False)
+        os.close(fd)
+        for each in (self.fd, self.twin):
             if each is not None:
                 disk.cut(each, self.size, self.path)
 

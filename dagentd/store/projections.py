@@ -12,6 +12,7 @@ from typing import Any
 from dagentd.adapters import clock, files
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError, told
+from dagentd.model.documents import position_of
 from dagentd.model.project import SessionFolder
 from dagentd.store import complaints, rendering
 from dagentd.store.chronicle import Chronicle
@@ -47,13 +48,25 @@ class Projections:
 
     def attach(self, chronicle: Chronicle, first: FirstLook) -> None:
         self._chronicle = chronicle
-        self._intake = Intake(self.folder, self._files, self._settle, chronicle)
-        if (digest := first.digest("chat")) and chronicle.state.shown == (digest.hex(), chronicle.state.chat_pos):
-            self._files["chat"].ours(digest, chronicle.state.chat_pos, first.chat_extra())
+        state, shown = chronicle.state, chronicle.state.pos
+        if (digest := first.digest("chat")) and state.shown == (digest.hex(), state.chat_pos):
+            self._files["chat"].ours(digest, state.chat_pos, first.chat_extra())
+        else:
+            shown = self._shown_before(first)
+        self._intake = Intake(self.folder, self._files, self._settle, chronicle, shown)
         if not chronicle.read_only:
             self._intake.take_leftovers()
         self.look()
         self._try(clock.monotonic(), self._write)
+
+    def _shown_before(self, first: FirstLook) -> int:
+        """How far the chat had come that was on disk before somebody else wrote it. The session document is written
+        behind it, so what that is made from was shown. What was acknowledged after that and never shown, because we
+        died, cannot have been cleared by one who read the chat."""
+        found, state = first.documents().get("session", {}), self._chronicle.state
+        if (position := position_of(found)) and self._chronicle.has(found):
+            return position.pos
+        return state.shown[1] if state.shown else state.pos
 
     # --- reading ------------------------------------------------------------------------------------------
 
@@ -127,11 +140,13 @@ class Projections:
         return {"chat": state.chat_pos, "session": state.pos}.get(name, state.checkpoint_pos)
 
     def dirty(self) -> list[Projection]:
-        """Nothing while the journal cannot be appended: the documents must not run ahead of it."""
+        """In the order in which they are written: a session document that is there already comes last, so that its
+        position says what the others show. Nothing while the journal cannot be appended: they must not run ahead of
+        it."""
         if self._chronicle.read_only or self._chronicle.journal.broken:
             return []
         behind = [each for each in self._files.values() if each.written != self._mark(each.name) and not each.refused]
-        return [each for each in behind if self._wanted(each)]
+        return sorted(filter(self._wanted, behind), key=lambda each: each.name == "session" and each.digest is not None)
 
     def _wanted(self, each: Projection) -> bool:
         """A checkpoint only if there is one; the newer app's memory only where that app made it."""
@@ -222,8 +237,8 @@ class Projections:
                 raise FileNotFoundError(self.folder.path)
             if each.vanished is not None and started < each.vanished + GONE_FOR:
                 self._next_write = each.vanished + GONE_FOR
-            else:
-                self._publish(each)
+            elif not self._publish(each):
+                break
         if self._next_write <= started:
             taken = clock.monotonic() - started
             self._next_write = started + (_APART if taken < _LONG else 9 * taken)
@@ -237,7 +252,8 @@ class Projections:
                 with contextlib.suppress(DagentdError):  # damaged, it is begun anew, and who comes next reads again
                     self._chronicle.state.save()
 
-    def _publish(self, each: Projection) -> None:
+    def _publish(self, each: Projection) -> bool:
+        """False if somebody else has just written it, which was taken in instead."""
         with self._chronicle.lock:
             mark, pos, chunks = self._mark(each.name), self._chronicle.state.pos, self._render(each)
         try:
@@ -245,11 +261,12 @@ class Projections:
         except files.Changed:
             self.look()
             self._next_write = clock.monotonic() + self._settle / 5
-            return
+            return False
         if each.name == "chat":
             self._intake.shown(pos)
             self._chronicle.state.shown = (each.digest.hex(), mark) if each.digest else None
         self._intake.take_late(each, clock.monotonic())
+        return True
 
     def _render(self, each: Projection) -> Iterator[bytes]:
         state = self._chronicle.state

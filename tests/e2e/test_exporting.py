@@ -64,6 +64,9 @@ def test_a_file_is_not_overwritten_unless_that_is_meant(root: Path, tmp_path: Pa
     assert json.loads(target.read_bytes())["session"]["id"] == PM
     assert dagentd("export", PM, "-o", "-", cwd=root).startswith(f"# {PM}\n")
     assert "is not there" in dagentd("export", PM, "-o", str(tmp_path / "no" / "x.md"), cwd=root, status=1)
+    for folder in ("/", ".", str(tmp_path)):
+        assert "is a folder" in dagentd("export", PM, "-o", folder, "--force", cwd=root, status=1)
+    assert "is not a regular file" in dagentd("export", PM, "-o", "/dev/null", "--force", cwd=root, status=1)
     assert "no session none" in dagentd("export", "none", cwd=root, status=1)
     assert [each.name for each in tmp_path.iterdir() if "tmp" in each.name] == []
 

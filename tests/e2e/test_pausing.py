@@ -216,6 +216,9 @@ def test_nothing_of_it_is_left_by_forget_and_remove(work: Work) -> None:
     work.process.wait()
     dagentd("pause", cwd=root)
     assert paused.exists()
+    paused.write_text("damaged")
+    assert dagentd("resume", cwd=root) == f"{root} is no longer paused.\n"
+    dagentd("pause", cwd=root)
     dagentd("remove", "--purge", cwd=root)
     assert not paused.parent.exists()
 

@@ -190,6 +190,27 @@ def test_a_sync_that_fails_once_is_made_good_by_writing_again(place: Place, faul
     reader.once(reader.agree(place.pm), {"a"})
 
 
+def test_whoever_reads_while_the_journal_is_opened_again_meets_no_closed_file(
+    place: Place, faults: Faults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look at the documents met a number that was closed just then: at best an error, at worst another file."""
+    with place.session() as session:
+        session.add(said("a"))
+        session.reconcile()
+        journal, real = session._chronicle.journal, os.close
+
+        def closed(fd: int) -> None:
+            real(fd)
+            assert os.path.samestat(os.fstat(journal.fd), os.stat(journal.path))
+
+        faults.fail(errno.EIO, "fdatasync", JOURNAL, times=1)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "close", closed)
+            session.add(said("b"))
+        assert not os.get_inheritable(journal.fd)
+    reader.once(reader.agree(place.pm), {"a", "b"})
+
+
 @pytest.mark.parametrize("how", ["replaced", "removed", "removed with all"])
 def test_a_journal_that_is_lost_while_the_disk_fails(place: Place, faults: Faults, how: str) -> None:
     with place.session() as session:

@@ -132,6 +132,17 @@ def test_a_clear_of_what_was_there_before_a_restart(served: Served) -> None:
     assert served.shown() == [] and served.all() == ["a", "b"]
 
 
+def test_a_clear_does_not_take_what_was_never_shown_because_we_died(served: Served) -> None:
+    served.add("a", "b")
+    served.close()
+    with served.journal.open("ab") as journal:  # acknowledged, and then the power failed before the chat was written
+        journal.write(json.dumps({"t": "message", "at": "2026-01-01", "message": said("last")}).encode() + b"\n")
+    served.app.clear()
+    served.open()
+    served.flush()
+    assert served.shown() == ["last"] and served.all() == ["a", "b", "last"]
+
+
 def test_a_clear_that_already_holds_a_new_message(served: Served, wait: Wait) -> None:
     served.add("a", "b")
     wait(5)

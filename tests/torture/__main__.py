@@ -1,4 +1,4 @@
-"""`make torture`: the chaos run, then the state machine and the crash explorer, for as long as one likes."""
+"""`make torture`: the chaos run, then the state machine, the crash explorer and faults, for as long as one likes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests.torture import chaos, picture
 from tests.torture.chaos.table import table
 
 HERE = Path(__file__).parent
+OTHERS = ("test_machine.py", "test_explorer.py", "test_killed.py", "test_faults_sessions.py", "test_faults_beside.py")
 
 
 def main(arguments: list[str]) -> int:
@@ -41,8 +42,8 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
 def _others(minutes: int, seed: int) -> int:
     """By pytest, which they are tests for; it may take as long as it was told to, and some more."""
     longer = {"TORTURE_MINUTES": str(minutes), "TORTURE_SEED": str(seed)}
-    line = [sys.executable, "-m", "pytest", "-s", "--timeout", str(minutes * 60 * 3 + 600), str(HERE)]
-    return subprocess.run([*line, "--ignore", str(HERE / "test_chaos.py")], env=os.environ | longer).returncode
+    line = [sys.executable, "-m", "pytest", "-s", "--timeout", str(minutes * 60 * 3 + 600)]
+    return subprocess.run([*line, *(str(HERE / name) for name in OTHERS)], env=os.environ | longer).returncode
 
 
 if __name__ == "__main__":

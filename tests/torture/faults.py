@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SHORT = -1  # not a number of the system: half of a write is done, and then the disk is full
 WRITING = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EINTR, SHORT)
 OPENING = (errno.EMFILE, errno.EACCES, errno.EIO)
-EVERYTHING = "TORTURE_MINUTES" in os.environ  # every fault at every step; else each step has one of them
+MINUTES = max(1, round(float(os.environ.get("TORTURE_MINUTES") or 1)))  # with more, each step has more of the faults
 
 
 @dataclass
@@ -109,20 +109,23 @@ def seed() -> int:
     return chosen
 
 
-_KINDS = [(lasting, opening) for lasting in (False, True) for opening in (False, True)]
+_KINDS = [
+    (lasting, opening, number)
+    for lasting, opening in itertools.product((False, True), repeat=2)
+    for number in (OPENING if opening else WRITING)
+]
 
 
 def faults(dice: random.Random, each: int = 1) -> Iterator[Fault]:
-    """At one step after the other, until some in a row were not reached: there are no more steps then. All faults at
-    each step, or so many of them, by the dice."""
-    unreached = 0
+    """At one step after the other, until some in a row were not reached: there are no more steps then. At each step so
+    many of them, by the dice."""
+    unreached, each = 0, min(each * MINUTES, len(_KINDS))
     for at in itertools.count(1):
-        kinds = [(lasting, opening, one) for lasting, opening in _KINDS for one in (OPENING if opening else WRITING)]
-        for lasting, opening, number in kinds if EVERYTHING else dice.sample(kinds, each):
+        for lasting, opening, number in dice.sample(_KINDS, each):
             fault = Fault(at, number, lasting, opening)
             yield fault
             unreached = 0 if fault.hits else unreached + 1
-        if unreached > 3 * (len(kinds) if EVERYTHING else each * len(_KINDS)):
+        if unreached > 12 * each:
             return
 
 

@@ -194,7 +194,8 @@ def _all_well(report: Report) -> None:
         raise error
     for line in report.lines:
         if line.state != "installed":
-            raise DagentdError(f"{line.state}: {line.reason}", path=line.path, hint=line.hint)
+            hint = line.hint or "dagentd hooks install"  # that of a hook that is missing, or could not be read back
+            raise DagentdError(f"{line.state}: {line.reason}", path=line.path, hint=hint)
 
 
 def _own_hook_is_there(desk: Desk) -> None:

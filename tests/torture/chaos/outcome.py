@@ -10,7 +10,7 @@ from tests.torture.chaos.truth import Truth
 from tests.torture.chaos.verdict import Found
 
 # What the process that lived through the last round may have more than one that just started and serves the same.
-BOUNDS = {"memory, MB": 60.0, "threads": 4.0, "descriptors": 12.0, "watches": 0.0}
+BOUNDS = {"memory, MB": 40.0, "threads": 4.0, "descriptors": 12.0, "watches": 0.0}
 
 
 class Level(NamedTuple):

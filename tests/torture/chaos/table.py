@@ -13,7 +13,8 @@ def table(outcome: Outcome) -> str:
     width = max(len(name) for name, _ in rows)
     lines = [f"{name:<{width}}  {value}" for name, value in rows]
     verdict = [f"WRONG: {told}" for told in outcome.complaints] or ["nothing is wrong"]
-    return "\n".join([f"chaos, seed {outcome.seed}", *lines, *verdict]) + "\n"
+    told = "\n".join([f"chaos, seed {outcome.seed}", *lines, *verdict]) + "\n"
+    return told.encode("utf-8", "backslashreplace").decode()  # half an emoji is among what was said
 
 
 def _messages(outcome: Outcome) -> list[tuple[str, str]]:

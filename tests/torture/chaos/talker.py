@@ -22,6 +22,7 @@ WORDS = (
 )  # fmt: skip
 # What an answer may say that is no message: see design.md, section 6.
 NOT_FOUND, CONFLICT, FAILED, LIMIT, NOT_ALLOWED = -32001, -32002, -32003, -32004, -32006
+_TWICE = 0.05  # of what is said is said once more under the same id, as by one who missed the answer
 _PAUSE = 0.03  # seconds: a client that never rests leaves the others of this machine nothing
 
 
@@ -101,7 +102,8 @@ class Talker:
                 continue
             self._samples.answered(time.monotonic() - start)
             self._truth.acknowledge(sid, *contents)
-            return
+            if self._dice.random() > _TWICE:
+                return
 
     # --- and all else -------------------------------------------------------------------------------------
 
