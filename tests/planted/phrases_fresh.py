@@ -157,7 +157,7 @@ FRESH = Phrases(
         "- open: {core}",
         "backlog: {core}",
         "I promised the customer that we {core}, please plan it in.",
-        "QA came back with one wish: {core}.",
+        "The testers came back with one wish: {core}.",
         "Is it possible that you {core}? Not urgent.",
         "be so kind and {core}",
         "There's one item open from my side, namely to {core}.",
