@@ -49,7 +49,8 @@ TAG = re.compile(
 )
 QUESTION = re.compile(
     r"^\W*(?:why|how|what(?! (?:i|we) )|where|who|which|is|are|does|do(?! not)|did|am|was|were|shall (?:i"
-    r"|we)|should (?:i|we)|has|had|have (?:you|we|they|i|any\w*)|(?:is|are|does|do|did|was)n['’]t (?:we|you|they|it"
+    r"|we)|should (?:i|we|the|our|it|this|that|they)|(?:can|could|would|will) (?:the|our|it|this|that|they)|has|had"
+    r"|have (?:you|we|they|i|any\w*)|(?:is|are|does|do|did|was)n['’]t (?:we|you|they|it"
     r"|that"
     r"|there)|any(?:one|body)?|(?:and )?(?:what|how) about)\b(?!['’])",
 )

@@ -94,20 +94,16 @@ class Matters:
 
     def _supersede(self, new: Statement, name: ListName, replaced: list[Item], source: str, position: int) -> None:
         text = new.text
-        if not subject(text).content and (about := sorted(subject(replaced[0].text).content)):
-            text = (
-                f"{text.rstrip('.')} ({' '.join(word for word in _surface(replaced[0].text) if word)})"
-                if about
-                else text
-            )
+        if not subject(text).content and (about := _surface(replaced[0].text)):
+            text = f"{text.rstrip('.')} ({' '.join(about)})"
+        after = []
         for item in replaced:
             self._forget(item)
-        stated = [item for item in replaced if item.list == name]
-        for item in replaced:
-            if item.list != name:
+            if item.list == name:
+                after.append(self._draft.supersede(item, text, source))
+            else:
                 self._draft.resolve(item, source)
-        after = [self._draft.supersede(item, text, source) for item in stated] or [self._draft.add(name, text, source)]
-        self._keep(after[-1], new, position)
+        self._keep(after[-1] if after else self._draft.add(name, text, source), new, position)
 
     def _keep(self, item: Item, new: Statement, position: int) -> None:
         self._index(item)

@@ -83,7 +83,7 @@ CHOICE = any_of(
     r"|get started|first)\w+",
     r"\b(?:we|i|team|you)(?:['’](?:ll|re|ve|d)| will| are| have| should| shall| want to| would| can)?(?: all"
     r"| both| now| just)? (?:use|using|go|going|went|stick|sticking"
-    r"|keep|keeping|choose|chose|chosen|decide|decided|agree|agreed|settle|settled|prefer|adopt|adopted"
+    r"|keep(?! \w+ing\b)|keeping|choose|chose|chosen|decide|decided|agree|agreed|settle|settled|prefer|adopt|adopted"
     r"|pick|picked|opt|opted|target|standardi[sz]e"
     r"|switch|switching|switched|store|pin|support|deploy|ship|host|drop|dropping|dropped|stay|staying"
     r"|skip|move|moving|name|call|default)\b",

@@ -52,7 +52,8 @@ class Wishes:
         if asks and self.changed(new, source):
             return True
         for item in self._reversed(new, 0.4):
-            self._draft.resolve(item, source)
+            if item.list == "pending":
+                self._draft.resolve(item, source)
         return False
 
     def _reversed(self, new: Statement, sure: float) -> list[Item]:
