@@ -60,12 +60,13 @@ class Projections:
         self._try(clock.monotonic(), self._write)
 
     def _shown_before(self, first: FirstLook) -> int:
-        """How far the chat had come that was on disk before somebody else wrote it. The session document is written
-        behind it, so what that is made from was shown. What was acknowledged after that and never shown, because we
-        died, cannot have been cleared by one who read the chat."""
-        found, state = first.documents().get("session", {}), self._chronicle.state
-        if (position := position_of(found)) and self._chronicle.has(found):
-            return position.pos
+        """How far the chat had come that was on disk before this process began. It says so itself, unless its writer
+        built a new one; the session document is written behind it, so what that is made from was shown. What was
+        acknowledged after that and never shown, because we died, cannot have been cleared by one who read the chat."""
+        documents, state = first.documents(), self._chronicle.state
+        for raw in (documents[name] for name in ("chat", "session") if name in documents):
+            if (position := position_of(raw)) and self._chronicle.has(raw):
+                return position.pos
         return state.shown[1] if state.shown else state.pos
 
     # --- reading ------------------------------------------------------------------------------------------

@@ -143,6 +143,23 @@ def test_a_clear_does_not_take_what_was_never_shown_because_we_died(served: Serv
     assert served.shown() == ["last"] and served.all() == ["a", "b", "last"]
 
 
+def test_nor_one_that_comes_when_it_is_shown_for_a_moment(served: Served) -> None:
+    """Also where a power failure took the session document, which was not synced."""
+    served.add("a", "b")
+    served.close()
+    with served.journal.open("ab") as journal:
+        journal.write(json.dumps({"t": "message", "at": "2026-01-01", "message": said("last")}).encode() + b"\n")
+    served.app.paths["session"].write_bytes(b"")
+    assert served.index_file is not None
+    served.index_file.unlink()  # a cache
+    served.open()
+    served.flush()
+    assert served.shown() == ["a", "b", "last"]
+    served.app.clear()
+    served.flush()
+    assert served.shown() == ["last"]
+
+
 def test_a_clear_that_already_holds_a_new_message(served: Served, wait: Wait) -> None:
     served.add("a", "b")
     wait(5)

@@ -92,6 +92,8 @@ class Machine(RuleBasedStateMachine):
         self.how = how
         self._do("create", None, nothing, Fate(crash))
         self._do("create", None, nothing)
+        self.add(3, Fate(), again=False)  # something to lose
+        self.wait(2.0, Fate())
 
     # --- our API ----------------------------------------------------------------------------------------------
 
@@ -205,6 +207,12 @@ class Machine(RuleBasedStateMachine):
         """Reads, edits and writes back at once."""
         if (found := self.writers.read(name)) is not None:
             edit = data.draw(st.sampled_from(sorted(EDITS[name])))
+            self._save(self._edited(found, edit, number), style)
+
+    @rule(edit=st.sampled_from(["push", "take away", "change"]), style=styles, number=numbers)
+    def the_app_goes_on(self, edit: str, style: Style, number: int) -> None:
+        """What it does most."""
+        if (found := self.writers.read("chat")) is not None:
             self._save(self._edited(found, edit, number), style)
 
     @precondition(lambda self: self.copies)
