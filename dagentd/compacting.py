@@ -113,8 +113,9 @@ class Compacting:
 
     def _done(self, store: Store, session: Session, how: How) -> dict[str, Any]:
         done = self._compactor.compact(session, self._settings_of(store.project), how)
-        _log.info("%s: %s: %d messages compacted by %s, %d tokens freed", store.project.root, session.id,
-                  done["messagesCompacted"], done["method"], done["tokensReclaimed"])  # fmt: skip
+        if done["messagesCompacted"]:
+            _log.info("%s: %s: %d messages compacted by %s, %d tokens freed", store.project.root, session.id,
+                      done["messagesCompacted"], done["method"], done["tokensReclaimed"])  # fmt: skip
         self._succeeded(session, done)
         return done
 

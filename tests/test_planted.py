@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import string
 from collections import Counter
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -12,11 +15,8 @@ import pytest
 from dagentd.model.compaction.items import Item, new
 from dagentd.model.compaction.turns import turn
 from tests.planted import KINDS, Conversation, Fact, Half, conversation
-from tests.planted.phrases_held_out import HELD_OUT
-from tests.planted.phrases_seen import SEEN
+from tests.planted.conversation import HALVES
 from tests.planted.scoring import mentions, still_open, still_says, tells
-
-HALVES: tuple[Half, ...] = ("seen", "held_out")
 
 
 @pytest.fixture(scope="module", params=[(half, seed) for half in HALVES for seed in (7, 8)], ids=str)
@@ -90,10 +90,31 @@ def test_only_what_was_planted_tells_a_fact(planted: Conversation) -> None:
             assert [said for said in others if mentions(said, fact.needs)] == [], fact
 
 
-def test_the_halves_share_no_phrasing() -> None:
-    for form, phrases in vars(SEEN).items():
-        assert not {_plain(one) for one in phrases} & {_plain(one) for one in vars(HELD_OUT)[form]}, form
-        assert len(set(phrases)) == len(phrases)
+@pytest.mark.parametrize(("one", "other"), tuple(combinations(HALVES, 2)))
+def test_no_two_sets_share_a_phrasing(one: Half, other: Half) -> None:
+    for form, phrases in vars(HALVES[one]).items():
+        assert not {_plain(said) for said in phrases} & {_plain(said) for said in vars(HALVES[other])[form]}, form
+
+
+SLOTS = {
+    ("decision", "resolution", "change", "question", "hypothesis", "hearsay", "proposal"): {"topic", "choice"},
+    ("reversal",): {"topic", "choice", "old"},
+    ("never", "must", "request", "quotation", "injection"): {"core"},
+    ("number",): {"subject", "value", "unit"},
+    ("renumbering",): {"subject", "value", "unit", "old"},
+    ("place",): {"what", "path"},
+    ("later", "noted", "opening", "closing"): set(),
+}
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_every_phrasing_names_what_it_is_about_and_comes_once(half: Half) -> None:
+    needed = {form: slots for forms, slots in SLOTS.items() for form in forms}
+    for form, phrases in vars(HALVES[half]).items():
+        assert len(set(phrases)) == len(phrases), form
+        for said in phrases:
+            slots = {slot for _, slot, _, _ in string.Formatter().parse(said) if slot}
+            assert slots - {"other", "why"} == needed[form], said
 
 
 @pytest.mark.parametrize("rounds", range(1, 6))
@@ -240,4 +261,5 @@ def _position(planted: Conversation, id: str) -> int:
 
 
 def _plain(phrase: str) -> str:
-    return phrase.casefold().strip(" .-*!")
+    """A colon or an equals sign may be all that a phrasing has of its own; commas and full stops are not."""
+    return " ".join(re.sub(r"[.,;!?|`]", " ", phrase.casefold()).split()).strip("-* ")

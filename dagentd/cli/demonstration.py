@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from shutil import get_terminal_size
 from typing import Any
 
 from dagentd import cli, paths
@@ -21,6 +22,7 @@ from dagentd.errors import Unreachable
 from dagentd.rpc.client import Client, Subscription
 
 _BAR = 40
+_BESIDE = 30  # columns beside a bar
 _BREATH = 0.8  # seconds between two steps, for somebody who reads along
 _WAIT = 15.0  # seconds for the daemon to do something by itself
 _LISTS = {
@@ -103,7 +105,8 @@ class Demonstration:
 
     def _tell_share(self, when: str, tokens: int, messages: int) -> None:
         share = tokens / LIMIT
-        drawn = output.styled(bar(share, _BAR, plain=not output.is_utf8()), colour(share))
+        width = max(10, min(_BAR, get_terminal_size().columns - _BESIDE))
+        drawn = output.styled(bar(share, width, plain=not output.is_utf8()), colour(share))
         output.raw(f"   {when:<6} {drawn} {output.share(share):>5}  {output.counted(messages, 'message')}")
 
 

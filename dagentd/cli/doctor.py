@@ -14,6 +14,7 @@ from dagentd.cli.project import json_option
 from dagentd.doctor.asking import Answer
 from dagentd.doctor.examining import Mended, examine, treat
 from dagentd.doctor.kinds import Level, kind_of
+from dagentd.model import oneline
 from dagentd.model.problem import Problem
 
 _WIDEST = 100  # characters that a sentence is read in well
@@ -76,7 +77,7 @@ def _tell_one(problem: Problem) -> None:
     kind = kind_of(problem.id)
     output.line(f"{_WORDS[kind.level]}: {problem.id}{' *' if kind.mend else ''}")
     if problem.path:
-        output.line(f"  {problem.path}")
+        output.line(f"  {oneline.visible(problem.path)}")
     _paragraph("  ", f"{problem.message[:1].upper()}{problem.message[1:]}.")
     _paragraph("  Cause: ", kind.cause)
     _paragraph("  Do:    ", _remedy(problem))

@@ -15,12 +15,14 @@ import click
 from dagentd.cli import tables
 from dagentd.cli.tables import Column as Column
 from dagentd.errors import NotAllowed
-from dagentd.model import jsontext, times
+from dagentd.model import jsontext, oneline, times
 
 # C0 but tab and newline, DEL, C1, the marks and overrides that turn the direction of text, and surrogates,
 # which no encoding can write.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+# What we write ourselves, for terminals that have ASCII alone; of what others wrote, escapes are shown.
+_PLAINER = str.maketrans({"…": "...", "«": "<<", "»": ">>", "→": "->", "·": "-"})
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
 
 
@@ -87,8 +89,8 @@ def step(hint: str) -> str:
 
 
 def problem(message: str, hint: str = "", path: str = "") -> None:
-    """Something that is wrong, among other things that are told."""
-    line(f"! {path}: {message}" if path else f"! {message}")
+    """Something that is wrong, among other things that are told. Whoever named the file adds no line to them."""
+    line(f"! {oneline.visible(path)}: {message}" if path else f"! {message}")
     if hint:
         line(f"  {step(hint)}")
 
@@ -205,7 +207,7 @@ def _put(text: str) -> None:
     if sys.stdout is None:
         return
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(text if is_utf8() else text.translate(_PLAINER))
         sys.stdout.flush()
     except BrokenPipeError:
         raise
@@ -219,7 +221,9 @@ def _one_line(cell: object) -> str:
 
 
 def is_utf8() -> bool:
-    return sys.stdout is not None and sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    """One without an encoding, as a buffer in memory, takes everything."""
+    encoding = sys.stdout.encoding if sys.stdout is not None else "ascii"
+    return encoding is None or encoding.lower().replace("-", "") == "utf8"
 
 
 def _json_escape(match: re.Match[str]) -> str:

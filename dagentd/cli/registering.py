@@ -33,9 +33,7 @@ _WAIT = 3.0  # seconds for the daemon to follow
 def init(where: Path) -> int:
     """Have the daemon serve a repository from now on."""
     project = git.project_at(where)
-    with disk.explained(exclude.file_of(project)):
-        exclude.add(project)
-    Registry(paths.registry_file()).add(project)
+    _register(project)
     output.line(f"{project.root} is registered, in {paths.registry_file()}.")
     output.line(f"- git leaves {_listed(exclude.PATTERNS)} out of commits: lines in {exclude.file_of(project)}.")
     _install_hooks(project)
@@ -45,6 +43,18 @@ def init(where: Path) -> int:
     output.line("`dagentd remove` undoes all of this; session files stay where they are.")
     output.line("Next: `dagentd sessions` lists the sessions here, `dagentd status` says how dagentd is.")
     return 0
+
+
+def _register(project: Project) -> None:
+    """Both or none: without a home there is no registry."""
+    registry = Registry(paths.registry_file())
+    with disk.explained(exclude.file_of(project)):
+        exclude.add(project)
+    try:
+        registry.add(project)
+    except BaseException:
+        exclude.remove(project)
+        raise
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -194,6 +194,13 @@ def test_a_real_terminal_in_the_c_locale() -> None:
     assert rb"\xfc\ud83d" in shown
 
 
+def test_signs_of_ours_have_plain_ones_where_there_is_only_ascii() -> None:
+    script = f"from dagentd.cli import output; output.prepare(); output.line({'the «cookie» … ü'!a})"
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment)
+    assert (done.stdout, done.stderr) == (rb"the <<cookie>> ... \xfc" + b"\n", b"")
+
+
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 

@@ -273,8 +273,8 @@ def test_the_commands_with_a_daemon_and_without(daemon: Daemon, project: SampleP
         if not serving:
             daemon.dagentd("stop")
         shown = dagentd("compact", PM, "--preview", cwd=project.root)
-        assert "1 messages would leave" in shown and "  + Let's use PostgreSQL 16 for storage." in shown
-        assert "by local" in dagentd("compact", PM, cwd=project.root)
+        assert "1 message would leave" in shown and "  + Let's use PostgreSQL 16 for storage." in shown
+        assert "by rules" in dagentd("compact", PM, cwd=project.root)
         assert "Nothing in the chat" in dagentd("compact", PM, cwd=project.root)
         assert "no model to ask" in dagentd("compact", PM, "--again", cwd=project.root, status=1)
         assert dagentd_json("undo", PM, cwd=project.root)["messagesRestored"] == 1

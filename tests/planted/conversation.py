@@ -12,14 +12,15 @@ from tests.planted import filler
 from tests.planted.drafts import Drafting, Drafts
 from tests.planted.facts import Distractor, Fact
 from tests.planted.phrases import Phrases
+from tests.planted.phrases_fresh import FRESH
 from tests.planted.phrases_held_out import HELD_OUT
 from tests.planted.phrases_seen import SEEN
 from tests.planted.scenes import Scenes
 from tests.planted.scoring import Score, score
 from tests.planted.writer import Message, Writer
 
-Half = Literal["seen", "held_out"]
-_HALVES: dict[Half, Phrases] = {"seen": SEEN, "held_out": HELD_OUT}
+Half = Literal["seen", "held_out", "fresh"]
+HALVES: dict[Half, Phrases] = {"seen": SEEN, "held_out": HELD_OUT, "fresh": FRESH}
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Conversation:
 def conversation(seed: int, half: Half = "seen", rounds: int = 5, messages: int = 300) -> Conversation:
     """Equal arguments give an equal one; `messages` is how many a round has, a few more or less."""
     rng = random.Random(f"{seed} {half}")
-    drafts = Drafting(rng, _HALVES[half], rounds).drafts()
+    drafts = Drafting(rng, HALVES[half], rounds).drafts()
     writer = Writer(rng)
-    scenes = Scenes(writer, _HALVES[half])
+    scenes = Scenes(writer, HALVES[half])
     parts = tuple(_round(scenes, drafts, number, messages) for number in range(rounds))
     facts = tuple(drafts.facts())
     for fact in facts:

@@ -1,4 +1,4 @@
-"""The forms of words for each kind of fact; a half of them may be looked at while writing, the other half judges."""
+"""The forms of words for each kind of fact; each set of them says first whether rules were tuned on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The half of the phrasings that may be looked at."""
+"""Phrasings that were looked at while the rules were written."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ _UNFIXED = (
     "Still red. I don't know why yet.",
 )
 _NONCOMMITTAL = ("Interesting.", "Hard to say without trying.", "I see.", "It depends.")
+_OWN_LINE = ("-", "*", "|")  # an entry of a list, a row of a table
 _TOGETHER = 0.04  # of a round: what is said within that time may come in one message
 
 
@@ -132,7 +133,7 @@ class Scenes:
     def _composed(self, sayings: list[str]) -> str:
         """Bare, with a word before and after, as a list, at the end of a long message, below something pasted."""
         rng, phrases = self.writer.rng, self._phrases
-        listed = len(sayings) > 1 and rng.random() < 0.5
+        listed = len(sayings) > 1 and rng.random() < 0.5 and not any(one.startswith("|") for one in sayings)
         body = "\n".join(f"- {_bare(one)}" for one in sayings) if listed else _run_on(sayings)
         before = rng.choice(phrases.opening) if rng.random() < 0.4 else ""
         after = rng.choice(phrases.closing) if rng.random() < 0.25 else ""
@@ -143,7 +144,7 @@ class Scenes:
             before = f"this is what it looks like at the moment:\n\n{filler.code(rng)}\n\n{before}"
         elif pasted < 0.3:
             before = f"{rng.choice(_RAMBLES)} {before}"
-        gap = "\n" if listed or body.startswith(("-", "*")) or before.endswith("\n") else " "
+        gap = "\n" if listed or _stands_alone(sayings[0]) or before.endswith("\n") else " "
         end = gap if body.endswith((".", "!", "?")) else "\n"
         return f"{before.strip()}{gap if before else ''}{body}{end if after else ''}{after}"
 
@@ -175,15 +176,19 @@ def _groups(facts: list[Fact]) -> Iterator[list[Fact]]:
 
 
 def _run_on(sayings: list[str]) -> str:
-    """One after the other; what is a list's entry by itself gets a line of its own."""
+    """One after the other; a list's entry, a table's row and what has several lines begin a line."""
     text = ""
     for one in sayings:
-        if text and (one.startswith(("-", "*")) or text.split("\n")[-1].startswith(("-", "*"))):
+        if text and (_stands_alone(one) or text.split("\n")[-1].startswith(_OWN_LINE)):
             text += "\n"
         elif text:
             text += " " if text.endswith((".", "!", "?")) else ". "
         text += one
     return text
+
+
+def _stands_alone(saying: str) -> bool:
+    return saying.startswith(_OWN_LINE) or "\n" in saying
 
 
 def _bare(saying: str) -> str:

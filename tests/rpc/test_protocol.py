@@ -262,7 +262,7 @@ def test_what_the_system_refuses_is_no_bug(caplog: pytest.LogCaptureFixture) -> 
     assert "ulimit" in error["data"]["hint"] and caplog.text == ""
     library = ImportError("libgit2.so: cannot open shared object file: Too many open files", path="/lib/libgit2.so")
     assert told(library)["data"]["path"] == "/lib/libgit2.so"
-    part = ImportError("cannot import name 'Scales'", name="dagentd.jobs.compaction")
+    part = ImportError("cannot import name 'Scales'", name="dagentd.jobs.compaction")  # another thread failed
     assert told(part)["code"] == -32004 and "restart" in told(part)["data"]["hint"]
     for bug in (ImportError("no module"), OSError(errno.EBADF, "Bad file descriptor"), TimeoutError()):
         assert told(bug)["message"] == "Internal error"

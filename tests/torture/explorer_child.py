@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import importlib
 import json
 import logging
 import os
@@ -22,7 +23,9 @@ from tests.torture.machine_daemon import serve
 
 
 def main() -> None:
-    tokens.count("loaded once, for all workers")
+    for costly in ("pygit2", "pydantic_core"):  # what is loaded now, no worker loads
+        importlib.import_module(costly)
+    tokens.count("and so is the vocabulary")
     gc.freeze()  # or collecting would copy what all workers share
     while line := listen():
         job = Job(**json.loads(line))
@@ -36,7 +39,7 @@ def main() -> None:
 def _work(job: Job) -> None:
     say(f"started {os.getpid()}")
     status = 1
-    faulthandler.dump_traceback_later(30, exit=True)  # a worker that hangs is a failure, not a wait
+    faulthandler.dump_traceback_later(100, exit=True)  # a worker that hangs is a failure, not a wait
     bugs = Bugs(logging.ERROR)
     logging.getLogger().addHandler(bugs)
     try:

@@ -30,6 +30,7 @@ class Power:
         self.lock = threading.RLock()
         self.seen: Callable[[str, object], None] = lambda what, path: None
         self._unsynced: dict[tuple[int, int], tuple[int, int]] = {}  # inode: descriptor, size that is safe
+        self._ours: dict[tuple[int, int], tuple[int, int]] = {}  # how we left it; what others wrote since is theirs
         self._real = (os.write, os.fsync, os.fdatasync)
         self._names = Names(stash) if how == "names" else None
         disk.step = self.step
@@ -46,8 +47,9 @@ class Power:
             self.seen(what, path)
 
     def _end(self) -> None:
-        for fd, size in self._unsynced.values():
-            os.ftruncate(fd, size)
+        for inode, (fd, size) in self._unsynced.items():
+            if self._ours[inode] == _how_it_is(fd):
+                os.ftruncate(fd, size)
         if self._names:
             self._names.undo()
         os._exit(CRASHED)
@@ -55,8 +57,12 @@ class Power:
     def _write(self, fd: int, data: Buffer) -> int:
         with self.lock:
             found = os.fstat(fd)
-            self._unsynced.setdefault((found.st_dev, found.st_ino), (os.dup(fd), found.st_size))
-            return self._real[0](fd, data)
+            inode = (found.st_dev, found.st_ino)
+            if inode not in self._unsynced:
+                self._unsynced[inode] = (os.dup(fd), found.st_size)
+            written = self._real[0](fd, data)
+            self._ours[inode] = _how_it_is(fd)
+            return written
 
     def _sync(self, fd: Any, real: Callable[[Any], None]) -> None:
         real(fd)
@@ -65,6 +71,11 @@ class Power:
             held = self._unsynced.pop((found.st_dev, found.st_ino), None)
             if held is not None:
                 os.close(held[0])
+
+
+def _how_it_is(fd: int) -> tuple[int, int]:
+    found = os.fstat(fd)
+    return found.st_size, found.st_mtime_ns
 
 
 class Names:

@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, ClassVar
@@ -26,64 +26,10 @@ from tests.torture.explorer import copy as copy_tree
 from tests.torture.explorer import fast_place
 from tests.torture.explorer_power import How
 from tests.torture.explorer_wire import Lane
-from tests.torture.machine_daemon import Daemon, Reply
+from tests.torture.machine_belief import Belief, Observed, Op, nothing
+from tests.torture.machine_daemon import WORST, Daemon, Reply
 from tests.torture.machine_writers import DAMAGE, EDITS, THEIRS, Copy, Saved, Style, Writers
-from tests.torture.model import LISTS, Known, Lists, State, Written, lists_of, name_of
-
-MOST_UNSEEN = 3  # saves that dagentd may not have seen; more of them only take longer to reason about
-
-
-@dataclass(frozen=True)
-class Observed:
-    """What the journal says now."""
-
-    told: reader.Told
-
-    @property
-    def here(self) -> frozenset[str]:
-        return frozenset(name_of(self.told.content[one]) for one in self.told.chat)
-
-    @property
-    def texts(self) -> dict[str, str]:
-        return {name_of(one): str(one["content"]) for one in self.told.content.values()}
-
-    @property
-    def moved(self) -> dict[str, int]:
-        return {name_of(self.told.content[one]): end for one, end in self.told.moved.items()}
-
-    @property
-    def stamps(self) -> dict[str, str]:
-        return {name_of(one): str(one["timestamp"]) for one in self.told.content.values()}
-
-    @property
-    def lists(self) -> Lists:
-        return lists_of(self.told.checkpoint)
-
-    def is_one_of(self, state: State) -> bool:
-        session = self.told.session
-        return (
-            state.here == self.here
-            and {name: said[-1] for name, said in state.texts.items()} == self.texts
-            and state.lists == self.lists
-            and state.archived == (session.get("status") == "archived")
-            and state.fields == {key: value for key, value in session.items() if key.startswith(THEIRS)}
-            and state.pinned == frozenset(session.get("pinnedMessages") or ())
-        )
-
-
-Op = Callable[[State, Observed], Iterator[State]]
-
-
-def _nothing(state: State, seen: Observed) -> Iterator[State]:
-    yield state
-
-
-@dataclass(frozen=True)
-class Possible:
-    """One way it may be: a state, and which saves are not taken in yet."""
-
-    state: State
-    unseen: tuple[Written, ...] = ()
+from tests.torture.model import LISTS, State, Written
 
 
 class Fate:
@@ -97,7 +43,7 @@ class Fate:
 
 
 early = st.integers(1, 6) | st.integers(1, 30)  # adding takes two durable steps, writing all documents takes many
-fates = st.one_of(st.builds(Fate), st.builds(Fate, crash=early), st.builds(Fate, pause=early))
+fates = st.one_of(st.builds(Fate), st.builds(Fate, crash=early), st.builds(Fate, pause=early | st.just(WORST)))
 seconds = st.sampled_from([0.0, 0.05, 0.2, 1.5, 5.0])
 jumps = st.sampled_from([-86400.0 * 400, -3600.0, -2.0, 2.0, 3600.0, 86400.0 * 400])
 numbers = st.integers(0, 9)
@@ -122,16 +68,10 @@ class Machine(RuleBasedStateMachine):
         self.daemon = Daemon(self.lane, self.place.root)
         self.writers = Writers(self.place.pm)
         self.how: How = "kill"
-        self.possible = [Possible(State())]
-        self.on_disk: dict[str, tuple[float, float]] = {}  # since when a message is in chat on disk: between these
-        self.seen: Observed | None = None
-        self.restarted = False  # since when is known to this process only
-        self.saves: dict[int, Saved] = {}  # that dagentd may not have seen
-        self.orphans: set[int] = set()  # of these, what we died over: what they removed may come back
+        self.belief = Belief(self.writers)
         self.paused = self.settled = False
         self.copies: list[Copy] = []
         self.open_files: list[tuple[int, Copy]] = []
-        self.answered: list[str] = []  # ours, in the order in which they were acknowledged
         self.legacy: list[str] = []
         self.extras: set[str] | None = set()  # what may be in a field of others in chat; None: anything
         self.names = (f"n{number}" for number in itertools.count())
@@ -150,8 +90,8 @@ class Machine(RuleBasedStateMachine):
     @initialize(how=hows, crash=early | st.just(0))
     def begin(self, how: How, crash: int) -> None:
         self.how = how
-        self._do("create", None, _nothing, Fate(crash))
-        self._do("create", None, _nothing)
+        self._do("create", None, nothing, Fate(crash))
+        self._do("create", None, nothing)
 
     # --- our API ----------------------------------------------------------------------------------------------
 
@@ -166,9 +106,9 @@ class Machine(RuleBasedStateMachine):
             reply = self._do("add", messages, lambda state, _: iter([model.added(state, said)]))
         if not reply.died:
             assert reply.result == names
-        seen = self._observed().texts
+        seen = self.belief.seen.texts
         assert len({name in seen for name in names}) == 1, "a part of a group was stored"
-        self.answered += [name for name in names if name in seen]
+        self.belief.answered += [name for name in names if name in seen]
 
     @rule(fate=fates)
     def clear(self, fate: Fate) -> None:
@@ -207,7 +147,7 @@ class Machine(RuleBasedStateMachine):
     @rule(number=numbers, keep=st.booleans(), fate=fates)
     def note_down(self, number: int, keep: bool, fate: Fate) -> None:
         """Set the checkpoint by hand: one more, or without one of them, or just the same."""
-        lists = [sorted(held) for held in self.possible[0].state.lists]
+        lists = [sorted(held) for held in self.belief.lists]
         chosen = lists[number % 5]
         if keep and number % 2:
             chosen.append(f"{next(self.names)} by hand")
@@ -217,30 +157,30 @@ class Machine(RuleBasedStateMachine):
         summary = dict(zip(LISTS, lists, strict=True))
         self._do("checkpoint", summary, lambda state, _: iter([model.noted(state, after)]), fate)
 
-    @precondition(lambda self: self.answered)
+    @precondition(lambda self: self.belief.answered)
     @rule(number=numbers, fate=fates)
     def pin(self, number: int, fate: Fate) -> None:
-        name = self.answered[-1 - number % len(self.answered)]
+        name = self.belief.answered[-1 - number % len(self.belief.answered)]
         self._do("pin", name, lambda state, _: iter([replace(state, pinned=state.pinned | {name})]), fate)
 
     @rule(number=numbers, fate=fates)
     def pin_item(self, number: int, fate: Fate) -> None:
-        self._do("pin item", number, _nothing, fate)
+        self._do("pin item", number, nothing, fate)
 
     # --- jobs and time ----------------------------------------------------------------------------------------
 
     @rule(what=st.sampled_from(["look", "reconcile", "due"]), fate=fates)
     def job(self, what: str, fate: Fate) -> None:
-        self._do(what, None, _nothing, fate)
+        self._do(what, None, nothing, fate)
 
     @rule(passed=seconds, fate=fates)
     def wait(self, passed: float, fate: Fate) -> None:
         """Documents are written when they are due."""
-        self._do("wait", passed, _nothing, fate)
+        self._do("wait", passed, nothing, fate)
 
     @rule(by=jumps)
     def clock_jumps(self, by: float) -> None:
-        self._do("jump", by, _nothing)
+        self._do("jump", by, nothing)
 
     @rule(how=hows, crash=early | st.just(0))
     def restart(self, how: How, crash: int) -> None:
@@ -248,7 +188,7 @@ class Machine(RuleBasedStateMachine):
         if self.daemon.alive:
             begin = self.daemon.since
             self.daemon.stop()
-            self._observe(_nothing, begin)
+            self._observe(nothing, begin)
         self.how = how
         self._start(crash)
 
@@ -311,9 +251,9 @@ class Machine(RuleBasedStateMachine):
     @rule(name=documents, how=st.sampled_from(sorted(DAMAGE)))
     def somebody_damages(self, name: str, how: str) -> None:
         path = self.writers.paths[name]
-        if self._is_composed():
+        if self.belief.is_composed:
             return
-        self._overwritten({path})
+        self.belief.overwritten(path)
         self.settled = False
         self.writers.damage(name, how)
         if name == "chat":
@@ -330,26 +270,26 @@ class Machine(RuleBasedStateMachine):
     def somebody_writes_into_it(self, number: int) -> None:
         file, found = self.open_files.pop(number % len(self.open_files))
         edited = self._edited(found, "push", number)
-        if os.fstat(file).st_nlink and self._may_save():
+        if os.fstat(file).st_nlink and self.belief.may_save:
             self._note_extras(edited)
             if os.path.samestat(os.fstat(file), os.stat(self.place.pm.chat)):
-                self._overwritten({self.place.pm.chat})
-            self._saved(self.writers.save_into(file, edited))
+                self.belief.overwritten(self.place.pm.chat)
+            self.belief.saved(self.writers.save_into(file, edited))
         os.close(file)
 
     @rule(count=st.integers(1, 2))
     def an_older_app_says(self, count: int) -> None:
         """In a file of an older format, which grows."""
-        if not self._may_save():
+        if not self.belief.may_save:
             return
         self.legacy += [next(self.names) for _ in range(count)]
         said = {name: f"{name} in an older app" for name in self.legacy}
         entries = [{"type": "user", "text": text, "timestamp": at(number % 60)}
                    for number, text in enumerate(said.values())]  # fmt: skip
         path = self.place.flat / "chat.json"
-        self._overwritten({path})
+        self.belief.overwritten(path)
         write(path, {"entries": entries})
-        self._saved(Saved(Written(1000 + len(self.legacy), chat=said, legacy=True), {path: path.read_bytes()}))
+        self.belief.saved(Saved(Written(1000 + len(self.legacy), chat=said, legacy=True), {path: path.read_bytes()}))
 
     # --- promises ---------------------------------------------------------------------------------------------
 
@@ -360,10 +300,8 @@ class Machine(RuleBasedStateMachine):
         if not self.daemon.alive:
             self._start()
         for what, given in (("wait", 6.0), ("due", None), ("wait", 6.0), ("reconcile", None), ("wait", 6.0)):
-            self._do(what, given, _nothing)
-        self.possible = [one for one in self.possible if not one.unseen]
-        assert self.possible, f"something that others wrote was not taken in: {[*self.saves.values()]}"
-        self.saves = {}
+            self._do(what, given, nothing)
+        self.belief.settled()
         self._check_agreement()
         self.settled = True
 
@@ -399,15 +337,14 @@ class Machine(RuleBasedStateMachine):
     def _start(self, crash: int = 0) -> None:
         begin = self.daemon.since
         reply = self.daemon.start(crash, self.how)
-        self.restarted = True
+        self.belief.started()
         assert not reply.error, reply
-        self._observe(_nothing, begin, died=reply.died)
+        self._observe(nothing, begin, reply.died)
 
     def _do(
         self, what: str, given: Any, op: Op, fate: Fate | None = None, allowed: Callable[[Reply], None] | None = None
     ) -> Reply:
         Machine.steps += 1
-        self.settled = False
         if not self.daemon.alive:
             self._start()
         fate, begin = fate or Fate(), self.daemon.since
@@ -421,99 +358,16 @@ class Machine(RuleBasedStateMachine):
         self._observe(op, begin, reply.died)
         return reply
 
+    def _observe(self, op: Op, begin: float, died: bool = False) -> None:
+        self.settled = False
+        self.belief.observe(op, begin, self.daemon.since, died)
+
     def _meanwhile(self) -> None:
         """At the worst instant, the app adds to what it has just read."""
         self.paused = True
         if (found := self.writers.read("chat")) is not None:
             self._save(self._edited(found, "push", 0), "truncate")
         self.paused = False
-
-    def _observed(self) -> Observed:
-        journal = self.place.pm.journal
-        return Observed(reader.read_journal(journal) if journal.exists() else reader.replay(b""))
-
-    def _observe(self, op: Op, begin: float, died: bool = False) -> None:
-        before, seen = self.seen, self._observed()
-        reader.once(seen.told, set())
-        assert len(seen.texts) == len(seen.told.content), "one message is there under two ids"
-        ours = {*self.answered}
-        order = [name for one in seen.told.order if (name := name_of(seen.told.content[one])) in ours]
-        assert order == self.answered, "what was acknowledged is not there, or in another order"
-        if died:
-            self.orphans |= {number for number, save in self.saves.items() if not save.is_there()}
-        known = self._known(before, begin)
-        found = [
-            Possible(replace(one.state, version=(seen.told.checkpoint or {}).get("version", 0)), one.unseen)
-            for start in self.possible
-            for one in self._ways(start, op, known, seen, died)
-            if seen.is_one_of(one.state)
-        ]
-        if not found:
-            self._explain(op, seen, died)
-        self.possible = []
-        for one in found:
-            if one not in self.possible:
-                self.possible.append(one)
-        version = (seen.told.checkpoint or {}).get("version", 0)
-        assert not before or version >= ((before.told.checkpoint or {}).get("version", 0))
-        self.seen = seen
-        waiting = {written.number for one in self.possible for written in one.unseen}
-        self.saves = {number: save for number, save in self.saves.items() if number in waiting}
-        self._look_at_disk(begin)
-
-    def _known(self, before: Observed | None, begin: float) -> Known:
-        surely, maybe = self._settled(begin)
-        if before is None:
-            return Known({}, {}, surely, maybe, frozenset())
-        items = (before.told.checkpoint or {}).get("items") or []
-        pinned = frozenset(str(item["text"]) for item in items if item.get("pinned"))
-        return Known(before.moved, before.stamps, surely, maybe, pinned)
-
-    def _ways(self, start: Possible, op: Op, known: Known, seen: Observed, died: bool) -> Iterator[Possible]:
-        """What is done, and what of the saves is taken in before or after it, in any order."""
-        ops = [[], [None]] if died else [[None]]
-        for some in ops:
-            for count in range(len(start.unseen) + 1):
-                for chosen in itertools.permutations([*some, *start.unseen], len(some) + count):
-                    if len([one for one in chosen if one is None]) != len(some):
-                        continue
-                    rest = tuple(one for one in start.unseen if one not in chosen)
-                    yield from (Possible(state, rest) for state in self._end(start.state, chosen, op, known, seen))
-
-    def _end(
-        self, state: State, chosen: tuple[Written | None, ...], op: Op, known: Known, seen: Observed
-    ) -> Iterator[State]:
-        states = [state]
-        for each in chosen:
-            if each is None:
-                states = [after for one in states for after in op(one, seen)]
-            else:
-                took = replace(each, only_new=each.number in self.orphans)
-                states = [after for one in states for after in took.taken_in(one, known, seen.here)]
-        return iter(states)
-
-    def _explain(self, op: Op, seen: Observed, died: bool) -> None:
-        wanted = [f"{one.state}, unseen {one.unseen}" for one in self.possible]
-        text = {"here": sorted(seen.here), "texts": seen.texts, "lists": seen.lists, "session": seen.told.session}
-        raise AssertionError(f"the journal says {text}; before it was {wanted}; died: {died}; {len(self.saves)} unseen")
-
-    def _settled(self, begin: float) -> tuple[frozenset[str], frozenset[str]]:
-        """Who had surely been in chat on disk for over a second during this, and who may have been."""
-        end = self.daemon.since
-        surely = frozenset(name for name, (_, seen) in self.on_disk.items() if begin - seen > model.SHOWN)
-        some = (name for name, (absent, _) in self.on_disk.items() if self.restarted or end - absent > model.SHOWN)
-        late = self.seen.here if end - begin > model.SHOWN and self.seen else frozenset[str]()
-        return surely, late.union(some)
-
-    def _look_at_disk(self, begin: float) -> None:
-        """Which messages are in chat on disk now, and since when."""
-        chat = self.writers.read("chat")
-        if chat is None:
-            return
-        for one in chat.raw["messages"]:
-            self.on_disk.setdefault(name_of(one), (begin, self.daemon.since))
-        here = self.seen.here if self.seen else frozenset[str]()
-        self.on_disk = {name: when for name, when in self.on_disk.items() if name in here}
 
     # --- saving -----------------------------------------------------------------------------------------------
 
@@ -522,24 +376,17 @@ class Machine(RuleBasedStateMachine):
         EDITS[found.name][edit](raw, next(self.names), number)
         return Copy(found.name, raw)
 
-    def _may_save(self) -> bool:
-        return len(self.saves) < MOST_UNSEEN and not self._is_composed()
-
-    def _is_composed(self) -> bool:
-        """One that has several documents is not written over in parts before it was seen."""
-        return any(len(save.data) > 1 for save in self.saves.values())
-
     def _save(self, copy: Copy, style: Style) -> None:
-        if self._may_save():
+        if self.belief.may_save:
             self._note_extras(copy)
-            self._overwritten({self.writers.paths[copy.name]})
-            self._saved(self.writers.save([copy], style))
+            self.belief.overwritten(self.writers.paths[copy.name], self.paused)
+            self.belief.saved(self.writers.save([copy], style))
 
     def _save_all(self, copies: list[Copy], **more: Any) -> None:
-        if not self.saves:
+        if not self.belief.saves:
             for copy in copies:
                 self._note_extras(copy)
-            self._saved(self.writers.save(copies, "truncate", **more))
+            self.belief.saved(self.writers.save(copies, "truncate", **more))
 
     def _note_extras(self, copy: Copy) -> None:
         if copy.name == "chat":
@@ -548,20 +395,6 @@ class Machine(RuleBasedStateMachine):
                 self.extras = None
             elif held is not None and self.extras is not None:
                 self.extras.add(held)
-
-    def _saved(self, save: Saved) -> None:
-        self.saves[save.written.number] = save
-        self.settled = False
-        self.possible = [replace(one, unseen=(*one.unseen, save.written)) for one in self.possible]
-
-    def _overwritten(self, paths: set[Path]) -> None:
-        """What somebody writes over before dagentd looked was never there. Or it was: dagentd may have read it, and
-        stands where it is about to say so."""
-        lost = {number for number, save in self.saves.items() if paths & save.data.keys() and save.is_there()}
-        without = [replace(one, unseen=tuple(each for each in one.unseen if each.number not in lost))
-                   for one in self.possible]  # fmt: skip
-        self.possible = [*without, *(self.possible if self.paused and lost else [])]
-
 
 def _said(name: str) -> dict[str, Any]:
     return {"id": name, "role": "user", "content": f"{name} anew", "timestamp": "2026-01-17T12:00:00.000Z"}

@@ -189,6 +189,18 @@ def test_a_log_line_is_one_line(evil: Path, daemon: Daemon) -> None:
     assert steering(daemon.log) == []
 
 
+def test_whoever_names_a_file_adds_no_line_to_what_is_told(evil: Path, daemon: Daemon) -> None:
+    name = "a\nproblem: it-is-fine\n! all is well"
+    odd = evil / ".dagent-worktrees" / name / ".dagent" / "sessions"
+    odd.mkdir(parents=True)
+    (odd / "history_bad.jsonl").mkdir()
+    until(lambda: any("history_bad" in each["path"] for each in daemon.status["problems"]), "the problem")
+    for line in (("status",), ("doctor",), ("run", "--once")):
+        text = shown(*line, cwd=evil)
+        assert "history_bad" in text, line
+        assert not re.search(r"^(problem: it-is-fine|! all is well)", text, re.MULTILINE), line
+
+
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux")
 def test_in_tmux_the_title_stays(evil: Path, daemon: Daemon) -> None:
     """The real thing: a terminal that would obey."""

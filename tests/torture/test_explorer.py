@@ -18,6 +18,7 @@ from tests.torture.explorer_sessions import SessionCase
 from tests.torture.explorer_wire import Lane, lane
 
 Record = Callable[[str, object], None]
+pytestmark = pytest.mark.timeout(1200)  # a hundred points each; a busy machine takes its time for them
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dagentd.cli import output
-from dagentd.cli.top.state import Act, Away, Fetched, Happened, News, Noticed, Shown
+from dagentd.cli.top.state import Act, Away, Failed, Fetched, Happened, News, Noticed, Shown
 from dagentd.errors import DagentdError
 from dagentd.model import conversation
 from dagentd.model.compaction.items import items_of
@@ -37,7 +37,7 @@ class Feed:
         self._stirred, self._over = threading.Event(), threading.Event()
 
     def start(self) -> None:
-        threading.Thread(target=self._run, daemon=True).start()
+        self._spawn(self._run)
 
     def stop(self) -> None:
         self._over.set()
@@ -45,7 +45,18 @@ class Feed:
 
     def do(self, act: Act) -> None:
         """Not here: a compaction may wait for a model."""
-        threading.Thread(target=self._do, args=(act,), daemon=True).start()
+        self._spawn(lambda: self._do(act))
+
+    def _spawn(self, work: Callable[[], None]) -> None:
+        """A bug ends in the thread that owns the screen, which gives it back first."""
+
+        def run() -> None:
+            try:
+                work()
+            except Exception as bug:
+                self._post(Failed(bug))
+
+        threading.Thread(target=run, daemon=True).start()
 
     def _run(self) -> None:
         while not self._over.is_set():
@@ -59,7 +70,7 @@ class Feed:
     def _follow(self, daemon: Client) -> None:
         """Until it hangs up."""
         with daemon.subscribe() as events:
-            threading.Thread(target=self._listen, args=(events,), daemon=True).start()
+            self._spawn(lambda: self._listen(events))
             self._stirred.set()
             while not self._over.is_set():
                 stirred = self._stirred.wait(_SELDOM)

@@ -85,7 +85,14 @@ class Shown:
     lines: tuple[str, ...]
 
 
-News = Fetched | Happened | Away | Noticed | Shown
+@dataclass(frozen=True)
+class Failed:
+    """Somebody who hears for us has a bug."""
+
+    bug: Exception
+
+
+News = Fetched | Happened | Away | Noticed | Shown | Failed
 
 
 def told(state: State, news: News) -> State:
@@ -101,6 +108,8 @@ def told(state: State, news: News) -> State:
             return replace(state, notice=text)
         case Shown(lines):
             return replace(state, shown=lines, scrolled=0)
+        case Failed(bug):
+            raise bug
 
 
 def _happened(state: State, event: Mapping[str, Any]) -> State:

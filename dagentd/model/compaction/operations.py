@@ -62,46 +62,48 @@ class Change:
     after: Item
 
 
-class _Held:
+class Items:
     """The items by id, and by where they are open: a long session has thousands of them."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self.by_id: dict[str, Item] = {}
         self._open: dict[tuple[str, str], Item] = {}
         for item in items:
-            self.put(item)
+            self._put(item)
 
     def twin(self, item: Item) -> Item | None:
         """The same text, open in the same list."""
         return self._open.get((item.list, item.text))
 
-    def put(self, item: Item) -> None:
+    def do(self, operation: Operation, at: str) -> Change | None:
+        """What it came to; on an item that is not there it comes to nothing."""
+        change = _change(self, operation, at)
+        if change is None:
+            return None
+        if change.before is not None:
+            self._remove(change.before)
+        self._put(change.after)
+        return change
+
+    def _put(self, item: Item) -> None:
         self.by_id[item.id] = item
         if not item.resolved:
             self._open[item.list, item.text] = item
 
-    def remove(self, item: Item) -> None:
+    def _remove(self, item: Item) -> None:
         del self.by_id[item.id]
         if self.twin(item) is item:
             del self._open[item.list, item.text]
 
 
 def perform(items: Sequence[Item], operations: Iterable[Operation], at: str) -> tuple[list[Item], list[Change]]:
-    """The items afterwards and what changed; operations on items that are not there come to nothing."""
-    held = _Held(items)
-    changes = []
-    for operation in operations:
-        change = _change(held, operation, at)
-        if change is None:
-            continue
-        changes.append(change)
-        if change.before is not None:
-            held.remove(change.before)
-        held.put(change.after)
+    """The items afterwards and what changed."""
+    held = Items(items)
+    changes = [change for operation in operations if (change := held.do(operation, at)) is not None]
     return list(held.by_id.values()), changes
 
 
-def _change(held: _Held, operation: Operation, at: str) -> Change | None:
+def _change(held: Items, operation: Operation, at: str) -> Change | None:
     if isinstance(operation, Add):
         item = new(operation.list, operation.text, operation.sources, at, taken=held.by_id)
         return None if not item.text or held.twin(item) else Change("added", None, item)
@@ -117,7 +119,7 @@ def _change(held: _Held, operation: Operation, at: str) -> Change | None:
     return _superseded(held, before, new(before.list, operation.text, operation.sources, at, taken=held.by_id))
 
 
-def _superseded(held: _Held, before: Item, after: Item) -> Change | None:
+def _superseded(held: Items, before: Item, after: Item) -> Change | None:
     """What is there already takes the place of both, with what is known of it."""
     twin = held.twin(after)
     if twin is before or not after.text:

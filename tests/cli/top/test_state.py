@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dagentd.cli.top.state import QUIT, Act, Away, Fetched, Happened, Noticed, Shown, State, told, typed
+import pytest
+
+from dagentd.cli.top.state import QUIT, Act, Away, Failed, Fetched, Happened, Noticed, Shown, State, told, typed
 
 ROOT = "/home/you/shop"
 
@@ -102,6 +104,11 @@ def test_a_daemon_that_is_away_and_comes_back() -> None:
     state = told(listed(session("a")), Away("it does not run"))
     assert state.away and state.rows
     assert told(state, Fetched({"health": "ok"})).away == ""
+
+
+def test_a_bug_of_who_hears_for_us_is_one_of_ours() -> None:
+    with pytest.raises(KeyError):
+        told(State(), Failed(KeyError("sessions")))
 
 
 def test_a_notice_stays_until_the_next_key() -> None:

@@ -133,7 +133,7 @@ def test_another_error_of_the_same_command_ends_the_first_and_a_returning_one_is
     lists = after(run("Error: one"), run("Error: two"))
     assert lists["blockers"] == ["`npm test`: Error: two"]
     assert lists["completed"] == ["No longer open: `npm test`: Error: one"]
-    assert after(run("Error: one"), run(""), run("Error: one"))["blockers"] == ["`npm test`: Error: one (again)"]
+    assert after(run("Error: one"), run(""), run("Error: one"))["blockers"] == ["`npm test`: Error: one"]
 
 
 def test_an_error_that_somebody_pastes_is_a_blocker() -> None:

@@ -31,7 +31,10 @@ POLITE = any_of(
     r"|could)|see to it that you"
     r"|(?:find|take|make) (?:some |the )?time to|find a way to|think about how to|start (?:to|by)) ",
     r"\b(?:is|would) it (?:be )?possible (?:for you )?to |^\W*why don['’]t you |^\W*may i ask you to ",
-    r"^\W*(?:would you )?mind (?:taking|doing) (?:this|that)(?: one)?: ",
+    r"^\W*(?:would you )?mind (?:taking|doing) (?:this|that)(?: one)?: |^\W*mind if i ask(?:ed)? you to ",
+    r"\b(?:possible|nice|great|good|help\w*|appreciate\w*|lovely|grateful|happy|glad|kind)\b[^.?!]{0,50}? (?:if|that"
+    r"|when) "
+    r"you(?:['’]d)? (?:could |can |would |might |also |please )*(?=\w)",
 )
 MAY_WE = re.compile(
     r"^\W*(?:(?:ok|so|also|and|please|then|now|hey|oh|but)[,:]?\s+)*(?:can|could|shall) we (?:please )?"
@@ -46,11 +49,14 @@ TAG = re.compile(
 )
 QUESTION = re.compile(
     r"^\W*(?:why|how|what(?! (?:i|we) )|where|who|which|is|are|does|do(?! not)|did|am|was|were|shall (?:i"
-    r"|we)|should (?:i|we))\b(?!['’])",
+    r"|we)|should (?:i|we|the|our|it|this|that|they)|(?:can|could|would|will) (?:the|our|it|this|that|they)|has|had"
+    r"|have (?:you|we|they|i|any\w*)|(?:is|are|does|do|did|was)n['’]t (?:we|you|they|it"
+    r"|that"
+    r"|there)|any(?:one|body)?|(?:and )?(?:what|how) about)\b(?!['’])",
 )
 MOMENTARY = any_of(  # asked of the next minute, and over with it
     r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on"
-    r"|keep going|run|re-?run|show|explain|tell|describe|read|open|look|check|see|try|have a look"
+    r"|keep going|run|re-?run|show|explain|tell|describe|read|open|look|check|see(?! to)|try|have a look"
     r"|take a look|list|print|search|find|grep|start|stop here|wait|think|summari[sz]e|commit|push|pull|review|walk"
     r"|give|paste|do it|do that|remember|imagine|guess|confirm|know|remind|recommend|suggest|compare|elaborate"
     r"|clarify)\b(?! into\b| (?:an?|who|how many)\b(?! (?:look|bit|moment|second|sec|minute)))",
@@ -99,6 +105,8 @@ REQUEST = any_of(
     r"\b(?:bitte|kannst du|könntest du)\b|\b(?:por favor|puedes|podrías)\b|\b(?:s['’]il te pla[iî]t"
     r"|peux-tu|pourrais-tu)\b|请|帮我|ください|してほしい",
 )
+# An order that says what something is to be or to be made with: `build the mail delivery with Mailgun`.
+MEANS = re.compile(r"\b(?:the|our|my) (?:[\w-]+ ){1,4}?(?:with|using|via|to be|should be|by|instead of|rather than) \S")
 WISHED = any_of(  # put as if it were only weighed
     r"\bcould (?:use (?:an?|some|more)|do with)\b|\bwould be (?:great|nice|good|cool|lovely|helpful"
     r"|awesome) (?:to|if)\b",
@@ -141,6 +149,7 @@ UNDONE = any_of(
     r"|cannot|could)\b|\?",
 )
 WITHDRAWN = any_of(
-    r"\b(?:never ?mind|no need (?:to|for)|skip|forget(?: about)?|don['’]?t (?:bother|need)|cancel|drop"
+    r"\b(?:never ?mind|no need (?:to|for)|skip|(?<!never )(?<!t )forget(?: about)?(?! to)|don['’]?t (?:bother|need)"
+    r"|cancel|drop"
     r"|scrap|no longer (?:need|want)\w*|hold off on|not needed)\b|不用|算了|取消|やめ",
 )

@@ -10,9 +10,11 @@ from dagentd.model.compaction.local.phrases import any_of
 TURN = any_of(
     r"\b(?:actually|change of plans?|chang(?:ed?|ing) (?:my|our|the) (?:minds?|plans?|decision)|(?:on"
     r"|having) (?:second thoughts?|reflection)|thinking about it"
-    r"|scrap|scratch (?:that|the|what|my)|(?<!t )(?<!to )forget|never ?mind|(?:did|does|is|was|are)(?:n['’]t"
+    r"|scrap|scratch (?:that|the|what|my)|(?<!t )(?<!to )(?<!i )(?<!never )forget|never ?mind|(?:did|does|is|was"
+    r"|are)(?:n['’]t"
     r"| not) (?:work(?:ing)? out|a good fit|cut it|good enough|an option)|going back on|going back to"
-    r"|ignore (?:what|that|my)|correction|i was wrong|no,? wait|wait,? no|revis(?:ed|ing|e)|revert(?:ing"
+    r"|(?:ignore|disregard) (?:what|that|my|the)|correction|i was wrong|no,? wait|wait,? no|revis(?:ed|ing|e)"
+    r"|revert(?:ing"
     r"|ed)?|back to|switch(?:ing|ed)?"
     r"|mov(?:e|es|ing|ed) (?:away|off|over|from)|migrat(?:e|ing) (?:away|off|from)|instead|no longer"
     r"|any ?more|any longer|rather than|replac(?:e|ed|es|ing)|drop(?:ping|ped)?|ditch(?:ing|ed)?"
@@ -20,15 +22,16 @@ TURN = any_of(
     r"|supersed\w+|overrul\w+|overrid\w+|after all|new (?:plan|decision|choice|direction)|veto(?:ed)?"
     r"|(?:was|is) (?:a mistake|the wrong (?:choice|call))|i know i said|i said .{1,40}\bbut|takes (?:its"
     r"|their) place|plans? changed|cancel(?:led|ling)?|undo|decided against|not .{1,30} after all"
-    r"|reconsider(?:ed|ing)?|strike that"
+    r"|re-?(?:consider|decid|evaluat|think|thought|visit)(?:ed|ing|e)?|overturn(?:ed|ing)?|withdraw(?:n|ing)?"
+    r"|strike that"
     r"|hold on|taken? back|take(?:s|n)? that back|different(?:ly)? (?:now|approach)|reversed?|reversing"
     r"|backtrack|swap(?:ped|ping)?|turn(?:s|ed) out|leav(?:e|ing) .{1,30} behind|obsolete|void|out of date"
-    r"|outdated|different plan|revisit(?:ed|ing)?|rip(?:ping)? out|give up on|giving up on"
+    r"|outdated|different plan|revisit(?:ed|ing)?|rip(?:ping)? out|give up on|giving up on|throw(?:ing)? (?:away|out)"
     r"|regret\w*|dead end|in favou?r of|better idea|retired?|retiring|off the table|is (?:off|out|history|over"
     r"|dead|gone)"
     r"|(?:did|does|do|is|was|has|could|can)(?:n['’]t| not) (?:survive|working|hold|fit|scale|deliver)|behind us"
     r"|earlier i)\b",
-    r"^\W*(?:no|nope|nah|wait|oops|sorry)\s?[,.!:—–-]",
+    r"^\W*(?:no|nope|nah|wait|oops|sorry)\s?[,.!:—–-]|~~[^~]+~~",
     r"\b(?:doch|stattdessen|statt|nicht mehr|planänderung|anstatt|vergiss|zurück zu)\b|\b(?:en lugar de"
     r"|en vez de|ya no|mejor|cambio de planes|olvida|en realidad)\b",
     r"\b(?:finalement|plutôt|au lieu d|ne .{1,30} plus|changement de plan|oublie|en fait)|改用|改成|换成|不再|而不是"
@@ -46,7 +49,8 @@ SHIFT = any_of(
     r"\b(?:now|from now on|going forward|henceforth|as of (?:now|today|this)|from here on|starting (?:now"
     r"|today)|update[d]?|make (?:it|that)|bump(?:ed)?|rais(?:e|ed|ing)|lower(?:ed|ing)?|increas(?:e|ed"
     r"|ing)"
-    r"|decreas(?:e|ed|ing)|reduc(?:e|ed|ing)|changed?(?: it| that)? to|as of today|from today|moving (?:on )?to|jetzt"
+    r"|decreas(?:e|ed|ing)|reduc(?:e|ed|ing)|chang(?:e|ed|ing)(?=(?: \S+){0,5}? to\b)|as of today|from today|mov(?:e"
+    r"|es|ed|ing) (?:on )?to|jetzt"
     r"|ab sofort|ahora|désormais|maintenant)\b|现在|从现在|今後|これから",
 )
 ALSO = any_of(
@@ -54,7 +58,7 @@ ALSO = any_of(
     r"|aussi|également)\b|也|还|さらに",
 )
 THIS = any_of(
-    r"\b(?:scrap|forget|ignore|cancel|undo|strike|reverse) (?:that|this|it|the last)\b|\bmake (?:it"
+    r"\b(?:scrap|(?<!i )forget|ignore|cancel|undo|strike|reverse) (?:that|this|it|the last)\b|\bmake (?:it"
     r"|that)\b|^\W*(?:no,? wait|wait,? no|correction)\b|\bignore (?:what i|my last)|\bactually,? (?:no"
     r"|make)\b",
 )
@@ -70,6 +74,7 @@ _SKIP = (
 )
 # What is named here was the choice so far ...
 REPLACED = any_of(
+    r"~~([^~]{1,60})~~",
     r"\bnot (?:the |our )*" + _THING + r" any ?more",
     r"\b(?:instead of|going back on|rather than|in place of|as opposed to|away from|move off|off of"
     r"|stop using|no longer \w+(?: with)?|not (?:use|using|going with|doing)|don['’]?t use"
@@ -90,7 +95,8 @@ REPLACED = any_of(
     r"([a-z0-9_.+/-]{2,40})\s?(?:ではなく|の代わりに|をやめ)|(?:而不是|代替|不再使用|不用)\s*([^\s，。；、]{1,20})",
 )
 REPLACES = any_of(  # looked for first: the patterns above are costly
-    r"mistake|wrong|give|giving|rip|work out|option|veto|reject|instead|going back|rather|place of|opposed to|away from"
+    r"~~|mistake|wrong|give|giving|rip|work out|option|veto|reject|instead|going back|rather|place of|opposed to"
+    r"|away from"
     r"|off|stop using|no longer|\bnot\b|don['’]?t use|won['’]?t|against|no more|get rid|replac|supersede"
     r"|swap|from\b|over\b| out\b|gone"
     r"|obsolete|dead|cancel|drop|scrap|statt|lugar|vez|lieu|plutôt|ではなく|代わり|やめ|而不是|代替|不再|不用",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dagentd.model.compaction.local import phrases
 from dagentd.model.compaction.local.choices import another_choice, is_choice
-from dagentd.model.compaction.local.slots import on_topic
+from dagentd.model.compaction.local.slots import comparable, on_topic
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Subject, Weight, Words, containment, likeness, subject, words
 from dagentd.model.compaction.local.topics import apart
@@ -28,13 +28,13 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
     one, other = new.about, subject(old)
     if new.adds or not one.content | one.values:
         return 0.0
+    if apart(new.text, old):
+        return 0.0
     named = _names(new, old, one, other, weight)
     if named >= 1:
         return named
     if (sure := on_topic(new, old)) > 0:
         return sure
-    if apart(new.text, old):
-        return 0.0
     if _says_more(new, old, one, other, weight):
         return 0.9
     alike = likeness(one.content, other.content, weight) / 4
@@ -96,7 +96,7 @@ def _says_more(new: Statement, old: str, one: Subject, other: Subject, weight: W
 
 def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight) -> bool:
     """The timeout is 30 s; the timeout is 45 s. Not: names have 12 characters; names change every 90 days."""
-    if one.values == other.values or not _comparable(one, other):
+    if one.values == other.values or not comparable(one, other):
         return False
     if not one.content:
         return new.marker > 0 and not other.content and bool(one.units & other.units)
@@ -107,20 +107,6 @@ def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight)
         return True
     apart = one.content - other.content and other.content - one.content and not one.units & other.units
     return new.marker > 1 and not apart and _inside(one.content, other.content, weight) >= 0.6
-
-
-_TIMES = frozenset(["ms", "s", "sec", "second", "m", "min", "minut", "h", "hour", "d", "day", "week", "month"])
-_SIZES = frozenset(["b", "byt", "kb", "mb", "gb", "tb", "kib", "mib", "gib"])
-
-
-def _comparable(one: Subject, other: Subject) -> bool:
-    """Numbers of rows and of requests have nothing to do with each other; neither have two reviews and a quota."""
-    if one.units & other.units or any(one.units & kind and other.units & kind for kind in (_TIMES, _SIZES)):
-        return True
-    if one.units and other.units:
-        return False
-    spoken = {unit for unit in one.units | other.units if len(unit) > 3}
-    return not spoken - one.content - other.content
 
 
 def _opposite(one: Subject, other: Subject, weight: Weight) -> bool:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from dagentd.model.compaction.items import Item, new, sources_of
-from dagentd.model.compaction.operations import Add, ListName, Move, Operation, Resolve, Supersede
-
-_AGAIN = " (again)"
+from dagentd.model.compaction.operations import Add, Items, ListName, Move, Operation, Resolve, Supersede
 
 
 @dataclass
@@ -17,38 +15,41 @@ class _Step:
     given: dict[str, str]
     sources: list[str] = field(default_factory=list)
 
+    def operation(self) -> Operation:
+        return self.kind.model_validate({**self.given, "sources": sources_of(self.sources)})
+
 
 class Draft:
-    """Does to its items what `perform` will do, so that an item just added can be superseded by its id."""
+    """Performs each step at once, so that an item just added can be superseded by its id."""
 
     def __init__(self, items: Sequence[Item]) -> None:
-        self._held = {item.id: item for item in items}
+        self._held = Items(items)
         self._steps: list[_Step] = []
         self._made_by: dict[str, _Step] = {}
 
     def __iter__(self) -> Iterator[Item]:
-        return iter(list(self._held.values()))
+        return iter(list(self._held.by_id.values()))
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._held.by_id)
 
     def get(self, id: str) -> Item | None:
-        return self._held.get(id)
+        return self._held.by_id.get(id)
 
     def open(self, name: ListName) -> list[Item]:
         """What stands in that list and may be changed."""
         return [item for item in self if item.list == name and not item.resolved and not item.pinned]
 
     def add(self, name: ListName, text: str, *sources: str) -> Item:
-        """What is there already gets one more source; what was over is open again."""
-        item = new(name, text, sources, "")
-        held = self._held.get(item.id)
-        if held is None:
-            return self._made(_Step(Add, {"list": name, "text": item.text}, list(sources)), item)
-        if held.resolved and not held.pinned:
-            return self.supersede(held, f"{text}{_AGAIN}", *sources)
-        self.also(held.id, *sources)
-        return held
+        """What is there already gets one more source; what was over is open again, what was completed is asked anew."""
+        item = new(name, text, (), "")
+        over = self.get(item.id)
+        if over is not None and over.resolved and over.list == name:
+            return self._do(_Step(Move, {"item": over.id, "to": name}, list(sources))) or over
+        if (twin := self._held.twin(item)) is not None:
+            self.also(twin.id, *sources)
+            return twin
+        return self._do(_Step(Add, {"list": name, "text": item.text}, list(sources))) or item
 
     def also(self, id: str, *sources: str) -> None:
         """Only what this draft made can take more sources: operations have no way to give them to older items."""
@@ -56,33 +57,29 @@ class Draft:
             self._made_by[id].sources.extend(sources)
 
     def supersede(self, item: Item, text: str, *sources: str) -> Item:
-        after = new(item.list, text, sources, "")
-        if item.pinned or after.id == item.id or item.id not in self._held:
+        if item.pinned:
             return item
-        del self._held[item.id]
-        return self._made(_Step(Supersede, {"item": item.id, "text": after.text}, list(sources)), after)
+        return self._do(_Step(Supersede, {"item": item.id, "text": text}, list(sources))) or item
 
     def resolve(self, item: Item, *sources: str) -> None:
-        if not item.pinned and not item.resolved and item.id in self._held:
-            self._made(_Step(Resolve, {"item": item.id}, list(sources)), replace(item, resolved=True))
+        if not item.pinned:
+            self._do(_Step(Resolve, {"item": item.id}, list(sources)))
 
     def move(self, item: Item, to: ListName, *sources: str) -> None:
-        if not item.pinned and item.list != to and item.id in self._held:
-            self._made(_Step(Move, {"item": item.id, "to": to}, list(sources)), replace(item, list=to, resolved=False))
+        if not item.pinned:
+            self._do(_Step(Move, {"item": item.id, "to": to}, list(sources)))
 
     def operations(self) -> list[Operation]:
-        return [_operation(step) for step in self._steps]
+        return [step.operation() for step in self._steps]
 
-    def _made(self, step: _Step, item: Item) -> Item:
+    def _do(self, step: _Step) -> Item | None:
+        """The item that it made; nothing where it came to nothing."""
+        change = self._held.do(step.operation(), "")
+        if change is None:
+            return None
         self._steps.append(step)
-        self._made_by[item.id] = step
-        self._held.pop(item.id, None)
-        self._held[item.id] = item
-        return item
-
-
-def _operation(step: _Step) -> Operation:
-    return step.kind.model_validate({**step.given, "sources": sources_of(step.sources)})
+        self._made_by[change.after.id] = step
+        return change.after
 
 
 def tokens(text: str) -> int:

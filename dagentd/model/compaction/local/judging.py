@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 from dagentd.model.compaction.local import asking, changes, phrases
+from dagentd.model.compaction.local.chunks import Chunk
 from dagentd.model.compaction.local.subjects import words
 from dagentd.model.compaction.local.topics import topics
 
@@ -21,6 +22,13 @@ _PRECISE = re.compile(
 _NAMED = re.compile(r"(?<=[^.!?] )(?!I\b)[A-Z][\w.+#-]+|\b\w*[a-z][A-Z]\w*|\b[A-Z]{2,}\b")
 _NOT_STATED = (phrases.UNREAL, phrases.PROPOSAL, phrases.REPORTED)
 _ALTERNATIVES = re.compile(r"\bor\b|\b(?:two|three|several|some|other) (?:ways|options|possibilities|approaches)\b")
+_CLAUSES = re.compile(r"[,;.?!—–]\s|\s\(|\s(?:but|so|yet|while|hence|therefore)\s")
+_RULE = re.compile(
+    r"(?:^|[:;,—–] )(?:please |and |so |then )*(?:do not|don['’]?t|never|avoid|stop)\b"
+    r"|\b(?:must|shall|(?:should|can|could)(?:n['’]?t| ?not)|have to|has to|may not|may never)\b"
+)
+_ALTERNATIVE = re.compile(r"\b(?:which|either|both (?:are|would|work|can|possible))\b|\bboth [^,.;]+ and\b")
+_OWN = re.compile(r"\b(?:i|we|my|our|me|now)\b|from here|^\W*(?:settled|decided|verdict|conclusion|decision|outcome)\b")
 _PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s")
 
 
@@ -43,17 +51,22 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
     plain = asking.TAG.sub("", low)
     if plain.endswith(("?", "？")):
         return ("decision", STRONG) if asking.MAY_WE.match(low) and changes.turns(low) else None
-    if phrases.UNREAL.search(plain):
+    if phrases.UNREAL.search(plain) and not _forbidden(plain):
         return None
     if _not_meant(plain) and not _settled(plain):
         return ("request", STRONG) if asking.WISHED.search(plain) else None
     if phrases.FIRM.search(plain):
         return "decision", STRONG
-    if asking.QUESTION.match(plain) and "? " not in plain:
+    if asking.QUESTION.match(plain) and "? " not in plain and ": " not in plain:
         return None
     if asking.DEFERRED.search(plain):
         return "request", STRONG
     return _stated_by_user(plain, changes.turns(plain)) or _told(text, plain)
+
+
+def _forbidden(low: str) -> bool:
+    """If you are ever tempted: don't."""
+    return re.search(r"[:,] (?:please )?(?:don['’]?t|do not|never)\W*$", low) is not None
 
 
 def _ordered(low: str) -> Rated | None:
@@ -73,19 +86,22 @@ def _not_meant(low: str) -> bool:
 
 def _settled(low: str) -> bool:
     """It weighs something and then decides, each in a clause of its own: `X would have been nice, but we take Y.`"""
-    return any(_decides(clause) and not _not_meant(clause) for clause in _PARTS.split(low) if words(clause))
+    parts = {*_PARTS.split(low), *_CLAUSES.split(low)}
+    return any(words(part) and _decides(part) and not _not_meant(part) for part in parts)
 
 
 def _decides(clause: str) -> bool:
     said = topics(clause)
-    if said.given or said.valued or phrases.CHOICE.search(clause) or phrases.DECIDED.search(clause):
+    if said.filled or _RULE.search(clause) or phrases.CHOICE.search(clause) or phrases.DECIDED.search(clause):
         return True
-    return bool(changes.turns(clause) or changes.SHIFT.search(clause))
+    return changes.turns(clause) or bool(
+        changes.SHIFT.search(clause) and (said.spoken or clause.startswith(("now ", "from ")))
+    )
 
 
 def _stated_by_user(low: str, turned: bool) -> Rated | None:
     """What he says plainly. To take something back and name what holds instead is a decision, also as an order."""
-    if asking.REQUEST.search(low) and not (turned and (phrases.CHOICE.search(low) or topics(low).given)):
+    if asking.REQUEST.search(low) and not _valued(low) and not (turned and phrases.CHOICE.search(low)):
         return "request", STRONG
     if turned or phrases.CHOICE.search(low):
         return "decision", STRONG
@@ -96,9 +112,15 @@ def _stated_by_user(low: str, turned: bool) -> Rated | None:
     return ("decision", STRONG) if phrases.CONSTRAINT.search(low) else None
 
 
+def _valued(low: str) -> bool:
+    """An order that says what something is to be or to be made with: `build the mail delivery with Mailgun`."""
+    values = [each.value for each in topics(low).filled if each.sure > 1]
+    return any(value.counts and value.stems[0][0].isdecimal() for value in values) or bool(asking.MEANS.search(low))
+
+
 def _momentary(low: str) -> bool:
     """Not so `Look, the cache is Redis now`; `run it on NATS, not on Kafka`; `start with Redis for the cache`."""
-    if not asking.MOMENTARY.search(low) or ((asking.MOVING.search(low) or " as " in low) and topics(low).given):
+    if not asking.MOMENTARY.search(low) or ((asking.MOVING.search(low) or " as " in low) and topics(low).filled):
         return False
     _, *rest = _PARTS.split(low)
     if any(phrases.CHOICE.search(part) for part in low.split(" and ")[1:]):
@@ -111,12 +133,21 @@ def _told(text: str, low: str) -> Rated | None:
     if "? " in text:  # his own question, answered in the same breath
         return "decision", STRONG
     momentary = _momentary(low)
-    if asking.PLEASE.search(low) and not momentary and not phrases.KEYED.match(low) and not topics(low).given:
+    if asking.PLEASE.search(low) and not momentary and not phrases.KEYED.match(low) and not topics(low).filled:
         return "request", STRONG
-    if _PRECISE.search(text) or phrases.KEYED.match(low) or (_NAMED.search(text) and not momentary):
-        return "fact", WEAK if phrases.TALK.match(low) else MEDIUM
-    idle = phrases.TALK.match(low) or momentary or text.endswith((":", "："))
+    if phrases.TALK.match(low) or momentary:
+        weak = WEAK if phrases.TALK.match(low) else MEDIUM
+        return ("fact", weak) if _PRECISE.search(text) or phrases.KEYED.match(low) else None
+    if any(each.sure == 3 and _is_choice(each.value) for each in topics(text).filled):
+        return "decision", STRONG
+    if _PRECISE.search(text) or phrases.KEYED.match(low) or _NAMED.search(text) or low.startswith(("please ", "pls ")):
+        return "fact", MEDIUM
+    idle = text.endswith((":", "："))
     return ("fact", WEAK) if not idle and (text.count(" ") >= 4 or (not text.isascii() and len(text) >= 6)) else None
+
+
+def _is_choice(value: Chunk) -> bool:
+    return value.named or value.counts or len(value.stems) <= 2
 
 
 def _of_assistant(text: str, low: str, lead: str) -> Rated | None:
@@ -128,20 +159,24 @@ def _of_assistant(text: str, low: str, lead: str) -> Rated | None:
         return "decision", STRONG
     if phrases.DECIDED.search(low):
         return "decision", STRONG
-    if _made(low) and not _ALTERNATIVES.search(low):
+    if _made(text, low) and not _ALTERNATIVES.search(low):
         return "decision", MEDIUM
-    precise = bool(_PRECISE.search(text))
+    precise = bool(_PRECISE.search(text)) and not _ALTERNATIVES.search(low)
     if phrases.FIRM.search(low) and precise:
         return "decision", WEAK
     return ("fact", WEAK) if precise and phrases.VALUE_VERB.search(low) else None
 
 
-def _made(low: str) -> bool:
+def _made(text: str, low: str) -> bool:
     """It says what it took for some use."""
-    said = topics(low)
-    if said.given and phrases.MADE.search(low):
+    said = topics(text)
+    if _ALTERNATIVE.search(low):
+        return False
+    if any(each.sure == 3 and _is_choice(each.value) for each in said.filled) and _OWN.search(low):
         return True
-    return bool((said.given or said.valued or said.articled) and phrases.HOLDS_NOW.search(low))
+    if phrases.MADE.search(low) and (said.filled or (said.spoken and _NAMED.search(text))):
+        return True
+    return bool((said.filled or said.spoken) and phrases.HOLDS_NOW.search(low))
 
 
 def _decided(low: str) -> bool:

@@ -47,7 +47,7 @@ class Matters:
         )
         replaced = replaced or ([] if same else self._pointed(new, position))
         if replaced:
-            self._supersede(new, replaced, source, position)
+            self._supersede(new, name, replaced, source, position)
         elif same:
             self._draft.also(same[0].id, source)
         elif wanted:
@@ -71,6 +71,8 @@ class Matters:
 
     def _replaced(self, new: Statement, found: list[Item]) -> list[Item]:
         """The one that it reverses most surely, and whatever else says the same as that one."""
+        if new.kind == "fact" and not new.by_user:
+            found = [item for item in found if item.list != "decisions"]
         rated = [(certainty(new, item.text, self.weight), at) for at, item in enumerate(found) if not item.pinned]
         best = max(rated, key=lambda pair: (pair[0], -pair[1]), default=(0.0, 0))
         if best[0] <= 0:
@@ -87,20 +89,21 @@ class Matters:
     def _pointed(self, new: Statement, position: int) -> list[Item]:
         item = self._draft.get(self._last[0])
         near = position - self._last[1] <= _NEAR
-        near = near and not topics(new.text).given
+        near = near and not topics(new.text).filled
         return [item] if new.points and near and item and not item.pinned and not item.resolved else []
 
-    def _supersede(self, new: Statement, replaced: list[Item], source: str, position: int) -> None:
+    def _supersede(self, new: Statement, name: ListName, replaced: list[Item], source: str, position: int) -> None:
         text = new.text
-        if not subject(text).content and (about := sorted(subject(replaced[0].text).content)):
-            text = (
-                f"{text.rstrip('.')} ({' '.join(word for word in _surface(replaced[0].text) if word)})"
-                if about
-                else text
-            )
-        for item in sorted(replaced, key=lambda one: one.list != "decisions"):
+        if not subject(text).content and (about := _surface(replaced[0].text)):
+            text = f"{text.rstrip('.')} ({' '.join(about)})"
+        after = []
+        for item in replaced:
             self._forget(item)
-            self._keep(self._draft.supersede(item, text, source), new, position)
+            if item.list == name:
+                after.append(self._draft.supersede(item, text, source))
+            else:
+                self._draft.resolve(item, source)
+        self._keep(after[-1] if after else self._draft.add(name, text, source), new, position)
 
     def _keep(self, item: Item, new: Statement, position: int) -> None:
         self._index(item)

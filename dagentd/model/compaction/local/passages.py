@@ -13,14 +13,22 @@ from dagentd.model.compaction.local.topics import clauses, shared_topic, topics
 
 _FEW = 3  # words of a choice that names no topic
 _LONG = 12  # spaces; such a choice is short
-_IDLE = words("job trick way replacement successor alternative answer winner pick solution option comes")
+_IDLE = words(
+    "job trick way replacement successor alternative answer winner pick solution option comes choice better best fit"
+)
+_THANKS = re.compile(r"\b(?:thanks?|thx|cheers|ta)\b")
+_TOPIC = re.compile(r"^\W*(?:topic|subject|re|about|area|question|item|issue)\s*:\s*\S")
+_NO = re.compile(
+    r"^\W*(?:no|nope|not|never|don['’]?t|do not|absolutely not|certainly not)\b(?! (?:sure|urgent|a problem|problem"
+    r"|idea))"
+)
 _THAT = re.compile(r"^\W*(?:that|this|it|both|which)\b")
 
 
 def passages(said: Iterable[prose.Sentence]) -> Iterator[prose.Sentence]:
     held: prose.Sentence | None = None
     for sentence in said:
-        if held is not None and not sentence.first and _belong(held.text, sentence.text):
+        if held is not None and (_belong(held.text, sentence.text) if not sentence.first else _memo(held, sentence)):
             held = replace(held, text=f"{held.text} {sentence.text}")
             continue
         if held is not None:
@@ -30,29 +38,43 @@ def passages(said: Iterable[prose.Sentence]) -> Iterator[prose.Sentence]:
         yield held
 
 
+def _memo(before: prose.Sentence, sentence: prose.Sentence) -> bool:
+    """`Topic: job queue` and below that `Decision: Celery`."""
+    return bool(_TOPIC.match(before.text.lower()) and phrases.LABEL.search(sentence.text.lower()))
+
+
 def _belong(before: str, text: str) -> bool:
-    if len(before) + len(text) > prose.LONGEST:
+    if len(before) + len(text) > prose.LONGEST or text.endswith("?"):
         return False
     low, earlier = text.lower(), prose.ungreeted(before).lower()
     if phrases.TALK.match(earlier):
         return False
     if before.endswith("?"):
         return _answers(earlier, text, low)
-    if _THAT.match(low) and before.count(" ") <= 3 and topics(text).given:
+    if _THAT.match(low) and (
+        (before.count(" ") <= 3 and "? " not in before and topics(text).marked) or changes.turns(low)
+    ):
         return True
     if _lacks_topic(text, low, changes.turns(earlier)):
         dependent = changes.turns(low) or not phrases.CHOICE.search(low)
-        return bool(dependent) or not _stands_alone(before, earlier)
+        return bool(dependent) or _open(before, earlier) or not _stands_alone(before, earlier)
     if changes.turns(low) or changes.turns(earlier):
         return _of_one_topic(before, text) or (_chooses_only(earlier) and _lacks_topic(before, earlier, False))
     return False
 
 
 def _answers(question: str, text: str, low: str) -> bool:
-    """His own question: with a yes, with a choice, or with a name after `The linter?`"""
-    if phrases.AFFIRMED.match(low) or asking.POLITE.search(question):
-        return bool(phrases.AFFIRMED.match(low)) or _lacks_topic(text, low, True)
-    bare = question.count(" ") <= 3 and not asking.QUESTION.match(question)
+    """His own question: with a yes or a no, with a choice, or with a name after `The linter?`"""
+    if _NO.match(low) and not asking.QUESTION.match(question):
+        return True
+    yes = phrases.AFFIRMED.match(low) and not _THANKS.search(low)
+    if yes or asking.POLITE.search(question):
+        return bool(yes) or _lacks_topic(text, low, True)
+    if asking.QUESTION.match(question):
+        return bool(phrases.CHOICE.search(low) or changes.turns(low)) and _lacks_topic(text, low, False)
+    bare = question.count(" ") <= 3
+    if bare and changes.turns(low):
+        return True
     chosen = phrases.CHOICE.search(low) or changes.turns(low) or subject(f"- {text}").names
     return (bare or bool(chosen)) and not phrases.TALK.match(low) and _lacks_topic(text, low, bare)
 
@@ -64,15 +86,23 @@ def _lacks_topic(text: str, low: str, turned: bool) -> bool:
         return False
     about, said = subject(main), topics(text)
     content, head = about.content - _IDLE, about.head - _IDLE
-    if about.scope or len(content) > _FEW or (head and (about.values or head < content)):
+    if about.scope - about.names or len(content) > _FEW or (head and (about.values or head < content)):
         return False
-    if phrases.FIRM.search(low) or said.given or any(not _IDLE.issuperset(phrase) for phrase in topics(main).articled):
+    spoken = {*(each.topic for each in said.filled), *topics(main).marked}
+    if phrases.FIRM.search(low) or any(not _IDLE.issuperset(phrase) for phrase in spoken):
         return False
     if not content | about.values:
         return bool(_THAT.match(low) and changes.turns(low))
     if len(content) <= 2 and (turned or text.count(" ") <= 2) and not phrases.TALK.match(low):
         return not asking.MOMENTARY.search(low)
-    return bool(phrases.CHOICE.search(low) or changes.turns(low) or changes.SHIFT.search(low))
+    chosen = phrases.CHOICE.search(low) or changes.turns(low) or changes.SHIFT.search(low)
+    return bool(chosen) or content < about.content
+
+
+def _open(before: str, low: str) -> bool:
+    """It has a topic and says of it only what is not, or nothing yet: `No YAML for the config.` waits for more."""
+    said = phrases.CHOICE.search(low) or phrases.DECIDED.search(low) or phrases.LABEL.search(low)
+    return not said and any(each.sure == 3 for each in topics(before).filled)
 
 
 def _stands_alone(before: str, low: str) -> bool:

@@ -68,7 +68,8 @@ CONSTRAINT = any_of(
 )
 FIRM = any_of(  # the part of these that an explanation rarely has
     r"\b(?:must(?: not|n['’]?t)?|never|always|at (?:most|least)|no (?:more|less|fewer|later) than"
-    r"|mandatory|forbidden|non-negotiable"
+    r"|mandatory|forbidden|non-negotiable|by no means|refrain|no-?go|prohibited|unacceptable|not acceptable|obliged"
+    r"|required to"
     r"|not allowed|may not|hard limit)\b|必须|必須|禁止|niemals|jamais|nunca",
 )
 CHOICE = any_of(
@@ -82,7 +83,7 @@ CHOICE = any_of(
     r"|get started|first)\w+",
     r"\b(?:we|i|team|you)(?:['’](?:ll|re|ve|d)| will| are| have| should| shall| want to| would| can)?(?: all"
     r"| both| now| just)? (?:use|using|go|going|went|stick|sticking"
-    r"|keep|keeping|choose|chose|chosen|decide|decided|agree|agreed|settle|settled|prefer|adopt|adopted"
+    r"|keep(?! \w+ing\b)|keeping|choose|chose|chosen|decide|decided|agree|agreed|settle|settled|prefer|adopt|adopted"
     r"|pick|picked|opt|opted|target|standardi[sz]e"
     r"|switch|switching|switched|store|pin|support|deploy|ship|host|drop|dropping|dropped|stay|staying"
     r"|skip|move|moving|name|call|default)\b",
@@ -100,6 +101,7 @@ CHOICE = any_of(
     r"使用|改用|采用|决定|就用|用.{1,20}(?:代替|吧)|使う|使って|使います|にします|に決め|採用|に変更",
 )
 DECIDED = any_of(  # how an assistant states one, as opposed to telling what it does next
+    r"\bso (?:i|we)(?:['’]ve| have)? (?:took|picked|chose|used|went|settled|opted)\b",
     r"\b(?:we|i)(?:['’]ve| have)? (?:decided|chose|chosen|agreed|settled|opted|went with|picked)\b|\b(?:we"
     r"|we['’]re|i['’]m) (?:going|sticking) with\b"
     r"|\bas (?:we )?(?:agreed|decided|discussed)\b|\b(?:the )?(?:final|chosen|agreed|selected) (?:decision"
@@ -131,7 +133,8 @@ MADE = any_of(  # what an assistant did for some use: a decision where it names 
     r"|right \w+)|that['’]s what)\b",
 )
 HOLDS_NOW = any_of(
-    r"\b(?:will (?:be|use|run|live|sit|stay|get)|is going to (?:be|use)|(?:is|are) now|now (?:is|uses?|runs?"
+    r"\b(?:now \w+s (?:on|with|in|by)|will (?:be|use|run|live|sit|stay|get)|is going to (?:be|use)|(?:is|are) now"
+    r"|now (?:is|uses?|runs?"
     r"|sits?|lives?|goes)"
     r"|uses|runs on|sits on|(?:is|are) (?:based|built|backed|powered|handled|done|running|implemented) (?:on"
     r"|with|by|in)"
@@ -152,7 +155,8 @@ UNREAL = any_of(  # whatever else such a sentence says, it settles nothing
     r"|if we (?:ever|were|had|used)|should we ever|had we|had i|if (?:i|it|they|money|time|only)\b.{0,20}\b(?:were|had)"
     r"|some ?day|one day|imagine|undecided|not (?:yet )?(?:decided|settled)|haven['’]t (?:yet )?(?:decided|made up)"
     r"|have not (?:yet )?(?:decided|made up)|nothing (?:is |has been )?(?:decided|settled)|no decision|tbd"
-    r"|up for debate"
+    r"|up for debate|back and forth|no (?:conclusion|idea|opinion)|who knows|keep .{1,40} in mind as|nothing to act on"
+    r"|still (?:thinking|weighing|comparing|evaluating|unclear|undecided)|(?:can['’]t|cannot) decide"
     r"|leave (?:that|it|this) open|(?:thinking|think) out loud|just (?:an idea|a thought|thinking|musing"
     r"|dreaming|brainstorming)"
     r"|idle thought|random thought|thoughts on|opinions? on|curious (?:what|how|if|whether|about)|once upon"
@@ -161,7 +165,8 @@ UNREAL = any_of(  # whatever else such a sentence says, it settles nothing
     r"|也许|可能|かもしれ",
 )
 HEDGED = any_of(
-    r"\b(?:maybe|perhaps|might(?! as well)|not sure|unsure|possibly|thinking (?:about|of)|(?:worth|should|could"
+    r"\b(?:(?:we|i|you|they|it) may (?!not\b|never\b|only\b)|maybe|perhaps|might(?! as well)|not sure|unsure"
+    r"|possibly|thinking (?:about|of)|(?:worth|should|could"
     r"|might|are|am|to|['’](?:re|m)) consider(?:ing)?|could(?:n['’]t)?|one option"
     r"|option [a-d1-9]\b|alternatively|for example|for instance|would (?:be|have|fit|suit|work|make|do|probably"
     r"|also|help"
@@ -178,10 +183,10 @@ _ELSEWHERE = (
     rf"(?:(?:other|another|different|sister|neighbou?ring|former|previous|last|old|prior|ex)[ -]{_WORKPLACES}"
     r"|(?:other|another|different) (?:client|shop|group|squad|repo)s?)"
 )
+_SITES = r"(?:twitter|hacker news|hn|reddit|linkedin|youtube|stack ?overflow)"
 _MEDIA = (
-    r"(?:article|blog(?: post)?|post|podcast|talk|conference|meetup|tweet|twitter|hacker news|reddit|newsletter"
-    r"|video|youtube"
-    r"|webinar|linkedin|keynote|stack ?overflow|case study|hn|paper|thread)"
+    r"(?:article|blog(?: post)?|post|podcast|talk|conference|meetup|tweet|newsletter|video|webinar|keynote|case study"
+    r"|paper|thread|forum)"
 )
 HEARSAY = any_of(  # what others do or say
     rf"\b(?:my|our|their|his|her|the|an?|some|in|at) {_ELSEWHERE}\b|\b(?:i|we) (?:just |once |recently )?(?:read"
@@ -194,8 +199,11 @@ HEARSAY = any_of(  # what others do or say
     r"|amazon)(?: \w+){0,3}? (?:used|uses?|using|says?|said|swears?|praised?|praises|recommend(?:s|ed)?|runs?"
     r"|ran|loves?"
     r"|likes?|chose|went|switched|moved|hate[sd]?)\b|\bpeople (?:on|in|at|say|swear|recommend|praise|love|like)\b",
-    rf"\b(?:in|on|from|there was|there is|according to|saw|read|watched|found) (?:(?:an?|the|this|some) )?{_MEDIA}\b"
-    rf"|\b{_MEDIA} (?:about|where|that|on how|says?|said|praising|claim(?:s|ing))\b",
+    rf"\b(?:in|on|from|there was|there is|according to|saw|read|watched|found) (?:(?:an?|some) {_MEDIA}|the (?:podcast"
+    rf"|newsletter|news|forum|article|keynote)|{_SITES})\b"
+    rf"|\b(?:an?|some|this|the) {_MEDIA} (?:about|where|that|on how|says?|said|praising|claim(?:s"
+    rf"|ing))\b(?=.* (?:was|is|says?"
+    rf"|said|praised?|recommend))|\b{_SITES} \w+s\b",
     r"\b(?:uses?|runs?|has|have|had|picked|chose|takes?|likes?)(?: \S+){1,4} (?:for|as|in) their\b",
 )
 REPORTED = any_of(

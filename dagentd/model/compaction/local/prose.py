@@ -17,7 +17,7 @@ _HEADING = re.compile(r"\s*(?:#{1,6}\s|[^\w\s]{3,}\s*$)")
 _LOGGED = re.compile(
     r"""\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|WARN|WARNING|TRACE|ERROR|FATAL|NOTICE)\]?[ :]
     |at\s+\S+\s*\(|File\s"|\#\d+\s+0x|[+-]{3}\s\S|@@\s|diff\s--git|index\s[0-9a-f]{7}|[{}\[\]]\s*,?\s*$|"[^"]+"\s*:
-    |\$\s\S|>>>\s|%\s\S|\|.*\||npm\sERR!|[A-Z]\s{3}|<<<<<<<|>>>>>>>|=======)""",
+    |\$\s\S|>>>\s|%\s\S|\|[\s:|+-]*\|\s*$|npm\sERR!|[A-Z]\s{3}|<<<<<<<|>>>>>>>|=======)""",
     re.VERBOSE,
 )
 _CODE_ENDS = (";", "{", "}", "):", "=>", "*/")

@@ -85,8 +85,8 @@ class Reading:
         wanted = self._has_room(found.strength)
         if not wanted and not found.marker:
             return
-        if found.by_user and (found.marker or found.rejected):
-            self._wishes.changed(found, turn.id)
+        if found.by_user and self._wishes.decided(found, turn.id):
+            return
         before = len(self._draft)
         self._matters.take(found, name, turn.id, at, wanted)
         if len(self._draft) > before:

@@ -40,12 +40,12 @@ _NEGATIVE = re.compile(
     r"|nicht|kein\w*|nie|niemals|jamais|pas|nunca|sin|ne)\b|不|别|禁止|ない|しない",
     re.IGNORECASE,
 )
-_ORDINALS = re.compile(
+ORDINALS = re.compile(
     r"(?:modul|task|step|phas|iteration|issu|ticket|item|batch|section|part|servic|worker|team|sprint|option|rul"
     r"|decision|round|shard|day|week|topic|component|featur)$"
 )
 _COUNTED = "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty fifty hundred"
-_COUNTS = frozenset(_COUNTED.split())
+COUNTS = frozenset(_COUNTED.split())
 _STOP = """
 a about above actually after again all also always an and any anymore are as at be because been before but by can
 cannot change changed come could decide decided decision did do does doing done don't dont each every everything few
@@ -59,7 +59,10 @@ when where which while who whole why will with without won't would yes yet you y
 rule note important plans reverting revert back drop settle settled chose choose chosen pick agreed agree least max
 maximum min minimum allowed put store stored stores place save host move moved moves moving message take takes run
 runs adopt pls call work build built power powered sign signed base correction update today tomorrow yesterday
-earlier later already currently end btw anyway thx gets sits
+earlier later already currently end btw anyway thx gets sits am across against along although among around away
+behind beside besides between both despite either else hence neither nope off therefore though thus toward towards
+above below beneath beyond during except near past throughout till exceed exceeds
+unless upon whereas whether within anything something nothing everyone someone nobody anyone
 der die das den dem ein eine einen und oder wir nicht ist sind mit für auf im zu von
 es soll sollen muss müssen bitte statt nutzen verwenden verwende nutze immer nie el la los las un una y o de del en
 con para son que se debe deben usar usa siempre nunca le les et ou du des dans avec pour ne pas est sont il faut
@@ -110,8 +113,8 @@ def _parts(text: str) -> tuple[Words, Words, Words]:
     content: list[str] = []
     values, units, last = set(), set(), ""
     for token in _tokens(text):
-        counted = bool(_NUMBER.match(token)) or token in _COUNTS
-        if counted and not _ORDINALS.search(last):
+        counted = bool(_NUMBER.match(token)) or token in COUNTS
+        if counted and not ORDINALS.search(last):
             values.add(token)
             units.update(_UNIT.findall(token))
         elif counted or token not in STOP:
@@ -127,7 +130,7 @@ def _tokens(text: str) -> Iterator[str]:
         if token[0] > "\u3000":
             yield from (token[at : at + 2] for at in range(max(1, len(token) - 1)))
         else:
-            yield token.rstrip(".:,-/'’…").lower() or token
+            yield token.strip("~").rstrip(".:,-/'’…").lower().removesuffix("'s").removesuffix("’s") or token
 
 
 @lru_cache(maxsize=16384)

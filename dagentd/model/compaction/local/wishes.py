@@ -32,21 +32,35 @@ class Wishes:
             if likeness(about, words(item.text), self._weight) >= _SAME:
                 self._draft.also(item.id, source)
                 return item.id
-        if changed := self.changed(wish, source, 0.5):
+        if changed := self.changed(wish, source):
             return changed[-1].id
         item = self._draft.add("pending", wish.text, source)
         self._index(item)
         return item.id
 
-    def changed(self, new: Statement, source: str, sure: float = 0.9) -> list[Item]:
+    def changed(self, new: Statement, source: str) -> list[Item]:
         """What was asked for otherwise: of a wish that is reversed only the newest side stays."""
-        old = [item for item in self._sharing(words(new.text)) if certainty(new, item.text, self._weight) >= sure]
-        for item in old:
-            self._forget(item)
+        old = self._reversed(new, 0.5)
         after = [self._draft.supersede(item, new.text, source) for item in old]
         for item in after[-1:]:
             self._index(item)
         return after
+
+    def decided(self, new: Statement, source: str) -> bool:
+        """A decision takes the place of a wish that it decides otherwise; whether it is a wish itself."""
+        asks = bool(asking.REQUEST.search(new.low)) and not asking.MEANS.search(new.low)
+        if asks and self.changed(new, source):
+            return True
+        for item in self._reversed(new, 0.4):
+            if item.list == "pending":
+                self._draft.resolve(item, source)
+        return False
+
+    def _reversed(self, new: Statement, sure: float) -> list[Item]:
+        old = [item for item in self._sharing(words(new.text)) if certainty(new, item.text, self._weight) >= sure]
+        for item in old:
+            self._forget(item)
+        return old
 
     def done(self, claim: str, evidence: bool, *sources: str) -> bool:
         """A claim closes what it speaks of: as completed where something shows it, else only as no longer open."""

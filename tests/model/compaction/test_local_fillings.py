@@ -1,0 +1,118 @@
+"""Which phrase of a sentence gets which value: by that a later statement takes the place of one on the same topic."""
+
+from __future__ import annotations
+
+import pytest
+
+from dagentd.model.compaction.local.topics import apart, topics
+from tests.model.compaction.said import after, assistant, decisions, items_after, user
+
+FILLED = [
+    "Quarkus for the ledger service",
+    "ledger service: Quarkus",
+    "ledger service -> Quarkus",
+    "| ledger service | Quarkus | fine with all |",
+    "The ledger service is Quarkus.",
+    "The ledger service is to be done in Quarkus.",
+    "The ledger service rests on Quarkus these days.",
+    "Write the ledger service with Quarkus, please.",
+    "Have Quarkus run the ledger service.",
+    "Quarkus is our ledger service.",
+    "On the ledger service: it'll be Quarkus.",
+    "With regard to timing, as for the ledger service we'd like Quarkus.",
+    "Swap Helidon for Quarkus in the ledger service.",
+    "Quarkus. That's what I want for the ledger service.",
+    "The result of the workshop: Quarkus for the ledger service.",
+    "I'd rather not, but they insist on Quarkus for the ledger service.",
+]
+
+
+@pytest.mark.parametrize("said", FILLED)
+def test_the_topic_is_known_by_the_small_words_around_it(said: str) -> None:
+    assert ("ledger", "servic") in [each.topic[:2] for each in topics(said).filled]
+
+
+@pytest.mark.parametrize("later", FILLED[:10])
+@pytest.mark.parametrize(
+    "earlier", ["Helidon for the ledger service", "The ledger service uses Helidon.", "ledger service = Helidon"]
+)
+def test_what_fills_the_same_topic_otherwise_needs_no_word_for_that(earlier: str, later: str) -> None:
+    begin = items_after(user(earlier), user("Use Gradle for the build."), *[assistant("Fine.")] * 6)
+    assert sorted(decisions(user(later), items=begin)) == sorted(["Use Gradle for the build.", later])
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("The dates on the order page are ISO 8601.", "The order page is Svelte."),
+        ("The order page is closed for guests.", "The basket is closed for guests."),
+        ("The outcome of the call: Svelte for the order page.", "The outcome of the call: Remix for the basket."),
+        (
+            "Use Svelte for the order page because the docs are better.",
+            "Use Remix for the basket because the docs are fine.",
+        ),
+        ("The batch size in the importer is 20.", "The importer is limited to 40 MB."),
+        ("Svelte for the order page", "The order page lives in web/order/page.svelte."),
+        ("Svelte for the order page", "Please add a captcha to the order page."),
+        ("Never log names on the order page.", "Svelte for the order page"),
+        ("Svelte for the order page", "Also use Tailwind for the order page."),
+    ],
+)
+def test_what_only_shares_words_stays(earlier: str, later: str) -> None:
+    assert earlier in decisions(user(later), items=items_after(user(earlier), *[assistant("Fine.")] * 6))
+
+
+def test_two_statements_that_fill_different_topics_have_nothing_to_do_with_each_other() -> None:
+    assert apart("Svelte for the order page", "Svelte for the basket")
+    assert not apart("Svelte for the order page", "order page: Remix")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("We need a grace period of 12 days.", "Grace period: 20 days."),
+        ("Give the importer queue 3 workers.", "The importer queue gets 8 workers."),
+        ("The grace period is fixed at 12 days.", "I said 12 for the grace period, that should read 20 days."),
+        ("grace period: 12 days", "grace period: ~~12~~ 20 days"),
+    ],
+)
+def test_another_number_of_the_same_takes_its_place(earlier: str, later: str) -> None:
+    assert decisions(user(later), items=items_after(user(earlier), *[assistant("Fine.")] * 6)) == [later]
+
+
+def test_what_is_to_be_made_with_something_is_decided_and_what_is_to_be_made_is_asked_for() -> None:
+    lists = after(user("Please write the ledger service with Quarkus."), user("Please write a guide for the ledger."))
+    assert lists["decisions"] == ["Please write the ledger service with Quarkus."]
+    assert lists["pending"] == ["Please write a guide for the ledger."]
+
+
+def test_a_decision_ends_a_wish_that_it_decides_otherwise() -> None:
+    lists = after(user("Can you build a report with Jasper for the ledger service?"), user("ledger service: Quarkus"))
+    assert "ledger service: Quarkus" in lists["decisions"]
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("No Helidon for the ledger service, whatever I said. Take Quarkus.", 1),
+        ("I keep worrying about Helidon for the ledger service. Let's settle for Quarkus.", 1),
+        ("Earlier I told you Helidon for the ledger service. That no longer holds: Quarkus.", 1),
+        ("Subject: ledger service\nDecision: Quarkus", 1),
+        ("Put names into the log? Not here.", 1),
+        ("Should the ledger service be Quarkus? Cheers", 0),
+        ("Have you ever seen Quarkus for a ledger service? Talk tomorrow.", 0),
+        ("We may end up with Quarkus for the ledger service, who knows", 0),
+        ("I go back and forth on Quarkus for the ledger service.", 0),
+    ],
+)
+def test_what_is_said_in_several_sentences_is_one_statement_or_none(said: str, found: int) -> None:
+    assert decisions(user(said)) == [said.replace("\n", " ")][:found]
+
+
+@pytest.mark.parametrize(
+    "said", ["You left the ledger to me, so I took Quarkus.", "The ledger service now rests on Quarkus."]
+)
+def test_what_the_assistant_took_counts_and_what_it_offers_does_not(said: str) -> None:
+    assert decisions(assistant(said)) == [said]
+    offer = assistant("Quarkus and Helidon are both possible for the ledger service; tell me which.")
+    assert not any(after(offer).values())

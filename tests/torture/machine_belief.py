@@ -1,0 +1,201 @@
+"""What may be true of a session after each thing that was done to it, by the model, and whether it is what is true.
+
+Whoever watches from outside cannot know when dagentd looks at a file: so there may be several ways, until the journal
+says which it was."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.torture import model, reader
+from tests.torture.machine_writers import THEIRS, Saved, Writers
+from tests.torture.model import Known, Lists, State, Written, lists_of, name_of
+
+MOST_UNSEEN = 3  # saves that dagentd may not have seen; more of them only take longer to reason about
+_LONG_AGO = float("-inf")
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the journal says now."""
+
+    told: reader.Told
+
+    @property
+    def here(self) -> frozenset[str]:
+        return frozenset(name_of(self.told.content[one]) for one in self.told.chat)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        return {name_of(one): str(one["content"]) for one in self.told.content.values()}
+
+    @property
+    def moved(self) -> dict[str, int]:
+        return {name_of(self.told.content[one]): end for one, end in self.told.moved.items()}
+
+    @property
+    def stamps(self) -> dict[str, str]:
+        return {name_of(one): str(one["timestamp"]) for one in self.told.content.values()}
+
+    @property
+    def lists(self) -> Lists:
+        return lists_of(self.told.checkpoint)
+
+    @property
+    def version(self) -> int:
+        return int((self.told.checkpoint or {}).get("version", 0))
+
+    def is_one_of(self, state: State) -> bool:
+        session = self.told.session
+        return (
+            state.here == self.here
+            and {name: said[-1] for name, said in state.texts.items()} == self.texts
+            and state.lists == self.lists
+            and state.archived == (session.get("status") == "archived")
+            and state.fields == {key: value for key, value in session.items() if key.startswith(THEIRS)}
+            and state.pinned == frozenset(session.get("pinnedMessages") or ())
+        )
+
+
+Op = Callable[[State, Observed], Iterator[State]]
+
+
+def nothing(state: State, seen: Observed) -> Iterator[State]:
+    yield state
+
+
+@dataclass(frozen=True)
+class Possible:
+    """One way it may be: a state, and which saves are not taken in yet."""
+
+    state: State
+    unseen: tuple[Written, ...] = ()
+
+
+class Belief:
+    def __init__(self, writers: Writers) -> None:
+        self._writers = writers
+        self.possible = [Possible(State())]
+        self.seen = Observed(reader.replay(b""))
+        self.saves: dict[int, Saved] = {}  # that dagentd may not have seen
+        self.answered: list[str] = []  # ours, in the order in which they were acknowledged
+        self._orphans: set[int] = set()  # saves that we died over: what they removed may come back
+        self._on_disk: dict[str, tuple[float, float]] = {}  # since when a message is in chat on disk: between these
+
+    @property
+    def lists(self) -> Lists:
+        return self.seen.lists
+
+    # --- what we did ------------------------------------------------------------------------------------------
+
+    def observe(self, op: Op, begin: float, end: float, died: bool = False) -> None:
+        """Something was done between two moments; the journal must be one that it may have led to."""
+        before, seen = self.seen, self._look()
+        self._check(seen)
+        if died:
+            self._orphans |= {number for number, save in self.saves.items() if not save.is_there()}
+        known = self._known(begin, end)
+        found = [
+            Possible(replace(one.state, version=seen.version), one.unseen)
+            for start in self.possible
+            for one in self._ways(start, op, known, seen, died)
+            if seen.is_one_of(one.state)
+        ]
+        assert found, self._explained(seen, died)
+        assert seen.version >= before.version, "a version fell"
+        self.possible = [one for number, one in enumerate(found) if one not in found[:number]]
+        self.seen = seen
+        waiting = {written.number for one in self.possible for written in one.unseen}
+        self.saves = {number: save for number, save in self.saves.items() if number in waiting}
+        self._look_at_chat(begin, end)
+
+    def started(self) -> None:
+        """A new process does not know since when something is on disk."""
+        self._on_disk = {name: (_LONG_AGO, seen) for name, (_, seen) in self._on_disk.items()}
+
+    def settled(self) -> None:
+        """All that was saved must have been taken in."""
+        settled = [one for one in self.possible if not one.unseen]
+        assert settled, f"something that others wrote was not taken in: {self._explained(self.seen, died=False)}"
+        self.possible, self.saves = settled, {}
+
+    def _look(self) -> Observed:
+        journal = self._writers.files.journal
+        return Observed(reader.read_journal(journal) if journal.exists() else reader.replay(b""))
+
+    def _check(self, seen: Observed) -> None:
+        reader.once(seen.told, set())
+        assert len(seen.texts) == len(seen.told.content), "one message is there under two ids"
+        ours = {*self.answered}
+        order = [name for one in seen.told.order if (name := name_of(seen.told.content[one])) in ours]
+        assert order == self.answered, "what was acknowledged is not there, or in another order"
+
+    def _known(self, begin: float, end: float) -> Known:
+        """From what was seen before. Of what had been in chat on disk for over a second, some is sure."""
+        seen = self.seen
+        surely = frozenset(name for name, (_, shown) in self._on_disk.items() if begin - shown > model.SHOWN)
+        maybe = frozenset(name for name, (absent, _) in self._on_disk.items() if end - absent > model.SHOWN)
+        late = seen.here if end - begin > model.SHOWN else frozenset[str]()
+        items = (seen.told.checkpoint or {}).get("items") or []
+        pinned = frozenset(str(item["text"]) for item in items if item.get("pinned"))
+        return Known(seen.moved, seen.stamps, surely, maybe | late, pinned)
+
+    def _ways(self, start: Possible, op: Op, known: Known, seen: Observed, died: bool) -> Iterator[Possible]:
+        """What is done, and what of the saves is taken in before or after it, in any order. Who died may not have
+        done it."""
+        for done in ([], [None]) if died else ([None],):
+            for count in range(len(start.unseen) + 1):
+                for some in itertools.combinations(start.unseen, count):
+                    rest = tuple(one for one in start.unseen if one not in some)
+                    for order in itertools.permutations([*done, *some]):
+                        yield from (Possible(state, rest) for state in self._end(start.state, order, op, known, seen))
+
+    def _end(
+        self, state: State, order: tuple[Written | None, ...], op: Op, known: Known, seen: Observed
+    ) -> list[State]:
+        states = [state]
+        for each in order:
+            if each is None:
+                states = [after for one in states for after in op(one, seen)]
+            else:
+                took = replace(each, only_new=each.number in self._orphans)
+                states = [after for one in states for after in took.taken_in(one, known, seen.here)]
+        return states
+
+    def _explained(self, seen: Observed, died: bool) -> str:
+        was = [f"{one.state}, not taken in {one.unseen}" for one in self.possible]
+        says = {"here": sorted(seen.here), "texts": seen.texts, "lists": seen.lists, "session": seen.told.session}
+        return f"the journal says {says}; before it was one of {was}; it {'died' if died else 'lives'}"
+
+    def _look_at_chat(self, begin: float, end: float) -> None:
+        """Which messages are in chat on disk now, and since when."""
+        chat = self._writers.read("chat")
+        for one in chat.raw["messages"] if chat else []:
+            self._on_disk.setdefault(name_of(one), (begin, end))
+        self._on_disk = {name: when for name, when in self._on_disk.items() if name in self.seen.here}
+
+    # --- what others did --------------------------------------------------------------------------------------
+
+    @property
+    def may_save(self) -> bool:
+        return len(self.saves) < MOST_UNSEEN and not self.is_composed
+
+    @property
+    def is_composed(self) -> bool:
+        """One that has several documents is not written over in parts before it was seen."""
+        return any(len(save.data) > 1 for save in self.saves.values())
+
+    def saved(self, save: Saved) -> None:
+        self.saves[save.written.number] = save
+        self.possible = [replace(one, unseen=(*one.unseen, save.written)) for one in self.possible]
+
+    def overwritten(self, path: Path, halfway: bool = False) -> None:
+        """What somebody writes over before dagentd looked was never there. Or `halfway` it was: dagentd may have read
+        it, and stands where it is about to say so."""
+        lost = {number for number, save in self.saves.items() if path in save.data and save.is_there()}
+        without = [replace(one, unseen=tuple(each for each in one.unseen if each.number not in lost))
+                   for one in self.possible]  # fmt: skip
+        self.possible = [*without, *(self.possible if halfway and lost else [])]
