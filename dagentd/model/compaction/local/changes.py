@@ -91,11 +91,13 @@ REPLACED = any_of(
     r"|not) (?:the |a )*" + _THING,
     _THING + r" (?:was a mistake|was the wrong \w+|(?:did|does)(?:n['’]t| not) work\b.*|is not an option|(?:got"
     r"|was) (?:vetoed|rejected))",
-    _THING + r" (?:is|are) (?:out|gone|off the table|obsolete|dead|no longer\b.*|cancelled|dropped|scrapped)\b",
+    _THING
+    + r" (?:is|are) (?:out|gone|off the table|obsolete|dead|no longer\b.*|cancelled|dropped|scrapped|withdrawn|revoked|retired|void)\b",
     r"([a-z0-9_.+/-]{2,40})\s?(?:ではなく|の代わりに|をやめ)|(?:而不是|代替|不再使用|不用)\s*([^\s，。；、]{1,20})",
 )
 REPLACES = any_of(  # looked for first: the patterns above are costly
-    r"~~|mistake|wrong|give|giving|rip|work out|option|veto|reject|instead|going back|rather|place of|opposed to"
+    r"~~|withdraw|revoke|retired|void|mistake|wrong|give|giving|rip|work out|option|veto|reject|instead"
+    r"|going back|rather|place of|opposed to"
     r"|away from"
     r"|off|stop using|no longer|\bnot\b|don['’]?t use|won['’]?t|against|no more|get rid|replac|supersede"
     r"|swap|from\b|over\b| out\b|gone"

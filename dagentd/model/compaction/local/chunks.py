@@ -56,6 +56,7 @@ class Chunk:
     value: bool
     before: str
     ends: bool = True  # its clause
+    one_of_many: bool = False  # a mistake, as opposed to the cache
 
     @property
     def counts(self) -> bool:
@@ -70,18 +71,18 @@ class Chunk:
 def chunks(text: str) -> list[Chunk]:
     found: list[Chunk] = []
     held: list[str] = []
-    between, begins = "", True
+    between, begins, article = "", True, ""
     for token in [*_WORD.findall(spelt_out(_OF.sub(" ", _REASON.sub(" ", text)))), "."]:
         low = token.lower()
         content = _is_content(low) or (bool(held) and low in _COMPOUND)
         if held and (not content or (_counts(low) and not ORDINALS.search(stem(held[-1].lower())))):
-            found.append(_chunk(held, between, begins))
-            held, between, begins = [], "", False
+            found.append(replace(_chunk(held, between, begins), one_of_many=article in ("a", "an", "another")))
+            held, between, begins, article = [], "", False, ""
         if content:
             held.append(token)
             continue
         between += _SMALL.get(low) or ("X" if token[0].isalnum() else "P")
-        begins = between[-1] == "E"
+        begins, article = between[-1] == "E", low
     after = [re.match("[XW]*[PEK]", chunk.before) is not None for chunk in found[1:]]
     return [replace(chunk, ends=ends) for chunk, ends in zip(found, [*after, True], strict=False)]
 

@@ -91,7 +91,7 @@ def _told_of(link: _Link) -> Filling | None:
 def _held_by(link: _Link) -> Filling | None:
     """Redis powers the cache, Redis is our cache, Redis on the cache."""
     one, two, between = link.one, link.two, link.between
-    bare = not one.before and re.fullmatch("X*CX*D", between)  # a name too, for all that its capital shows
+    bare = not one.before and not two.one_of_many and re.fullmatch("X*CX*D", between)  # a capital shows nothing there
     if (one.named or bare) and not one.counts and not one.definite and not two.value and "D" in between:
         return Filling(two.stems, one, 3 if re.search("[CUW]", between) else 2, behind=False)
     return None

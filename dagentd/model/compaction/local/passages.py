@@ -50,7 +50,7 @@ def _belong(before: str, text: str) -> bool:
     if phrases.TALK.match(earlier):
         return False
     if before.endswith("?"):
-        return _answers(earlier, text, low)
+        return _answers(earlier.rsplit(": ", 1)[-1], text, low)
     if _THAT.match(low) and (
         (before.count(" ") <= 3 and "? " not in before and topics(text).marked) or changes.turns(low)
     ):
