@@ -1,4 +1,4 @@
-"""Planted facts that others wrote, half of them in words that nobody looked at while the rules were made."""
+"""Planted facts that others wrote, in words that were looked at only after the rules had been measured on them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.planted import KINDS, Half, Score, conversation
 
 _ROOM, _FACTOR = 8000, 1.55  # checkpoint_tokens, and what our count is corrected by before a model reports its own
 _CHOSEN = ("decision", "constraint", "reversal")
-_HALVES: tuple[Half, ...] = ("seen", "held_out")
+_HALVES: tuple[Half, ...] = ("seen", "held_out", "fresh")
 
 
 def _count(text: str) -> int:
@@ -47,15 +47,13 @@ def test_decisions_and_limits_are_kept_and_nearly_all_else(half: Half) -> None:
     assert _share(half, *(kind for kind in KINDS if kind not in _CHOSEN)) >= 0.95
 
 
-@pytest.mark.parametrize(("half", "most"), [("seen", 1), ("held_out", 6)])
-def test_of_a_reversal_hardly_an_old_side_is_left(half: Half, most: int) -> None:
-    """The phrasings of the second half that are not understood are the rest; see them, and they are no longer held
-    out."""
-    assert sum(len(_scored(half, seed).old_sides) for seed in (0, 1)) <= most
+@pytest.mark.parametrize("half", _HALVES)
+def test_of_a_reversal_hardly_an_old_side_is_left(half: Half) -> None:
+    assert sum(len(_scored(half, seed).old_sides) for seed in (0, 1)) <= 1
 
 
 @pytest.mark.parametrize("half", _HALVES)
 def test_every_item_has_its_source_and_what_distracts_becomes_none(half: Half) -> None:
     scores = [_scored(half, seed) for seed in (0, 1)]
     assert sum(score.sourceless + score.misattributed for score in scores) == 0
-    assert sum(len(score.distracted) for score in scores) <= 2
+    assert sum(len(score.distracted) for score in scores) <= 1

@@ -91,8 +91,8 @@ REPLACED = any_of(
     r"|not) (?:the |a )*" + _THING,
     _THING + r" (?:was a mistake|was the wrong \w+|(?:did|does)(?:n['’]t| not) work\b.*|is not an option|(?:got"
     r"|was) (?:vetoed|rejected))",
-    _THING
-    + r" (?:is|are) (?:out|gone|off the table|obsolete|dead|no longer\b.*|cancelled|dropped|scrapped|withdrawn|revoked|retired|void)\b",
+    _THING + r" (?:is|are) (?:out|gone|off the table|obsolete|dead|no longer\b.*|cancelled|dropped|scrapped|withdrawn"
+    r"|revoked|retired|void)\b",
     r"([a-z0-9_.+/-]{2,40})\s?(?:ではなく|の代わりに|をやめ)|(?:而不是|代替|不再使用|不用)\s*([^\s，。；、]{1,20})",
 )
 REPLACES = any_of(  # looked for first: the patterns above are costly

@@ -35,7 +35,7 @@ _SMALL = {
 }
 # Verbs that are nouns behind another: the container base image, the secrets store.
 _NOUNS = "base store message host place call plan power build update change"
-_DECIDING = "question choice issue matter answer pick option winner verdict outcome"
+_DECIDING = "question choice issue matter answer pick option winner verdict outcome topic subject"
 _QUALIFYING = "own whole main current hard small quick final different"
 _COMPOUND = frozenset(_NOUNS.split())
 _IDLE = frozenset(f"{_DECIDING} {_QUALIFYING}".split())

@@ -26,12 +26,14 @@ class Filling:
 
 @dataclass(frozen=True)
 class _Link:
-    """Two phrases, one after the other, and the one before them. A `used` topic has its value already."""
+    """Two phrases, one after the other, and the one before them. `one` may be `used`: a topic that has its value
+    already, or `taken`: the value of the phrase before it."""
 
     before: Chunk | None
     one: Chunk
     two: Chunk
     used: bool
+    taken: bool
 
     @property
     def between(self) -> str:
@@ -47,7 +49,8 @@ def _by_verbs(chunks: list[Chunk]) -> Iterator[Filling]:
     for one, verb, two in zip(chunks, chunks[1:], chunks[2:], strict=False):
         if one.value or verb.named or len(verb.stems) > 1 or not one.definite:
             continue
-        if re.fullmatch("[XC]*", verb.before) and re.fullmatch("X*[UW][XUW]*", two.before):
+        linked = re.fullmatch("X*[UW][XUW]*", two.before) or (two.counts and re.fullmatch("X*", two.before))
+        if linked and re.fullmatch("[XC]*", verb.before):
             yield Filling(one.stems, two, 3 if two.named else SUBJECT)
 
 
@@ -55,7 +58,8 @@ def _by_links(chunks: list[Chunk]) -> Iterator[Filling]:
     last: Filling | None = None
     for before, one, two in zip([None, *chunks], chunks, chunks[1:], strict=False):
         used = last is not None and last.topic == one.stems and not last.behind
-        link = _Link(before, one, two, used)
+        taken = last is not None and last.value is one and "K" in one.before
+        link = _Link(before, one, two, used, taken)
         last = _named_for(link) or _told_of(link)
         if last is None and not re.search("[PEK]", link.between):
             last = _held_by(link) or _counted(link) or _is_or_uses(link)
@@ -81,7 +85,7 @@ def _named_for(link: _Link) -> Filling | None:
 def _told_of(link: _Link) -> Filling | None:
     """Cache: Redis; for the cache, we take Redis; about the cache, it is Redis."""
     one, two = link.one, link.two
-    if not one.value and ("K" in link.between or ("F" in one.before and not link.used)):
+    if not one.value and (("K" in link.between and not link.taken) or ("F" in one.before and not link.used)):
         return Filling(one.stems, two, 3)
     if re.fullmatch("PX*C", link.between) and one.definite:
         return Filling(one.stems, two, 2)
@@ -92,9 +96,11 @@ def _held_by(link: _Link) -> Filling | None:
     """Redis powers the cache, Redis is our cache, Redis on the cache."""
     one, two, between = link.one, link.two, link.between
     bare = not one.before and not two.one_of_many and re.fullmatch("X*CX*D", between)  # a capital shows nothing there
-    if (one.named or bare) and not one.counts and not one.definite and not two.value and "D" in between:
-        return Filling(two.stems, one, 3 if re.search("[CUW]", between) else 2, behind=False)
-    return None
+    if not (one.named or bare) or one.counts or one.definite or two.value or "D" not in between:
+        return None
+    if re.search("[CUW]", between):
+        return Filling(two.stems, one, 3, behind=False)
+    return None if one.value else Filling(two.stems, one, 2, behind=False)  # without a verb it is only a time
 
 
 def _counted(link: _Link) -> Filling | None:

@@ -169,14 +169,15 @@ def _of_assistant(text: str, low: str, lead: str) -> Rated | None:
 
 def _made(text: str, low: str) -> bool:
     """It says what it took for some use."""
+    own, holds = _OWN.search(low), phrases.HOLDS_NOW.search(low)
+    if not (own or holds or phrases.MADE.search(low)) or _ALTERNATIVE.search(low):
+        return False  # before the costly part
     said = topics(text)
-    if _ALTERNATIVE.search(low):
-        return False
-    if any(each.sure == 3 and _is_choice(each.value) for each in said.filled) and _OWN.search(low):
+    if any(each.sure == 3 and _is_choice(each.value) for each in said.filled) and own:
         return True
     if phrases.MADE.search(low) and (said.filled or (said.spoken and _NAMED.search(text))):
         return True
-    return bool((said.filled or said.spoken) and phrases.HOLDS_NOW.search(low))
+    return bool((said.filled or said.spoken) and holds)
 
 
 def _decided(low: str) -> bool:
