@@ -62,12 +62,13 @@ class Projections:
     def _shown_before(self, first: FirstLook) -> int:
         """How far the chat had come that was on disk before this process began. It says so itself, unless its writer
         built a new one; the session document is written behind it, so what that is made from was shown. What was
-        acknowledged after that and never shown, because we died, cannot have been cleared by one who read the chat."""
+        acknowledged after that and never shown, because we died, cannot have been cleared by one who read the chat;
+        nor can what nothing says was shown."""
         documents, state = first.documents(), self._chronicle.state
         for raw in (documents[name] for name in ("chat", "session") if name in documents):
             if (position := position_of(raw)) and self._chronicle.has(raw):
                 return position.pos
-        return state.shown[1] if state.shown else state.pos
+        return state.shown[1] if state.shown else 0
 
     # --- reading ------------------------------------------------------------------------------------------
 

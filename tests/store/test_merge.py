@@ -143,6 +143,18 @@ def test_a_clear_does_not_take_what_was_never_shown_because_we_died(served: Serv
     assert served.shown() == ["last"] and served.all() == ["a", "b", "last"]
 
 
+def test_nor_where_the_power_failure_took_all_that_says_what_was(served: Served) -> None:
+    served.add("a")
+    served.close()
+    served.app.clear()
+    served.app.paths["session"].write_bytes(b"")
+    assert served.index_file is not None
+    served.index_file.unlink()
+    served.open()
+    served.flush()
+    assert served.shown() == ["a"]
+
+
 def test_nor_one_that_comes_when_it_is_shown_for_a_moment(served: Served) -> None:
     """Also where a power failure took the session document, which was not synced."""
     served.add("a", "b")
