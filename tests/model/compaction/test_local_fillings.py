@@ -15,6 +15,7 @@ FILLED = [
     "The ledger service is Quarkus.",
     "The ledger service is to be done in Quarkus.",
     "The ledger service rests on Quarkus these days.",
+    "The ledger service is handled by quarkus starting this sprint.",
     "Write the ledger service with Quarkus, please.",
     "Have Quarkus run the ledger service.",
     "Quarkus is our ledger service.",
@@ -32,7 +33,7 @@ def test_the_topic_is_known_by_the_small_words_around_it(said: str) -> None:
     assert ("ledger", "servic") in [each.topic[:2] for each in topics(said).filled]
 
 
-@pytest.mark.parametrize("later", FILLED[:10])
+@pytest.mark.parametrize("later", FILLED[:11])
 @pytest.mark.parametrize(
     "earlier", ["Helidon for the ledger service", "The ledger service uses Helidon.", "ledger service = Helidon"]
 )

@@ -39,6 +39,12 @@ _DECIDING = "question choice issue matter answer pick option winner verdict outc
 _QUALIFYING = "own whole main current hard small quick final different"
 _COMPOUND = frozenset(_NOUNS.split())
 _IDLE = frozenset(f"{_DECIDING} {_QUALIFYING}".split())
+# From when on something holds says nothing of what it is: `by sliding window starting this sprint`.
+_WHEN = re.compile(
+    r"\b(?:starting|beginning|effective|as of|from) (?:now(?: on)?|today|tomorrow|immediately"
+    r"|(?:this|the next|next) \w+)\b",
+    re.IGNORECASE,
+)
 _REASON = re.compile(
     r"(?:^|(?<=[.;!?] ))(?:because|since)\b[^,.;]*,|(?<=\w )(?:because|since|weil|porque|parce que)\b[^.;]*"
     r"|, as (?:the|we|it|that|our|i|they|there)\b[^.;]*",
@@ -72,7 +78,7 @@ def chunks(text: str) -> list[Chunk]:
     found: list[Chunk] = []
     held: list[str] = []
     between, begins, article = "", True, ""
-    for token in [*_WORD.findall(spelt_out(_OF.sub(" ", _REASON.sub(" ", text)))), "."]:
+    for token in [*_WORD.findall(spelt_out(_OF.sub(" ", _WHEN.sub("", _REASON.sub(" ", text))))), "."]:
         low = token.lower()
         content = _is_content(low) or (bool(held) and low in _COMPOUND)
         if held and (not content or (_counts(low) and not ORDINALS.search(stem(held[-1].lower())))):
