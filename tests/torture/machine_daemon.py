@@ -3,6 +3,7 @@ the machine's side says what, at which durable step to die, and what another pro
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, NotFound
 from dagentd.jobs import due
 from dagentd.jobs.compaction import How as Asking
 from dagentd.jobs.context.checkouts import Checkouts
@@ -125,8 +126,9 @@ def _told(life: Life, _: Any) -> object:
 
 def _pin_item(life: Life, number: int) -> object:
     items = (_session(life).checkpoint() or {}).get("items") or []
-    if items:
-        _session(life).pin(item=items[number % len(items)]["id"])
+    with contextlib.suppress(NotFound):  # somebody struck it from its list
+        for item in items[number : number + 1]:
+            _session(life).pin(item=item["id"])
     return len(items)
 
 
