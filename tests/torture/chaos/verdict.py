@@ -46,14 +46,16 @@ def _contents(world: World, place: Place, sid: str, found: Found) -> Counter[str
     """In how many journals of a session each content is: of the one in place, and of those that outlived theirs."""
     live = place.files(sid).journal
     there = [path for path in (live, *sorted(world.kept.glob(f"{sid}.*.jsonl"))) if path.exists()]
-    journals = {(os.stat(path).st_dev, os.stat(path).st_ino): path for path in reversed(there)}
+    journals = {(os.stat(path).st_dev, os.stat(path).st_ino): path for path in reversed(there)}  # the live name of two
     total: Counter[str] = Counter()
     for path in journals.values():
         told = reader.read_journal(path)
         once = Counter(str(message["content"]) for message in told.content.values())
         found.doubled += [f"{content[:40]} in {path}" for content, count in once.items() if count > 1]
         found.doubled += [f"{one} in {path}" for one, count in told.arrived.items() if count > 1]
-        found.unparsable += [f"{path}: {line[:60]!r}" for line in [*told.bad_lines, *filter(None, [told.tail])]]
+        # A torn end that was never acknowledged is cut when its session is opened: one that is gone may not be yet.
+        torn = [told.tail] if told.tail and path == live else []
+        found.unparsable += [f"{path}: {line[:60]!r}" for line in [*told.bad_lines, *torn]]
         found.journals, found.messages = found.journals + 1, found.messages + len(told.content)
         total.update(once.keys())
     return total
