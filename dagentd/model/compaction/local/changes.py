@@ -47,8 +47,8 @@ def turns(low: str) -> bool:
 
 SHIFT = any_of(
     r"\b(?:now|from now on|going forward|henceforth|as of (?:now|today|this)|from here on"
-    r"|(?:starting|beginning|effective) (?:now|this|next|immediately|today)|update[d]?|make (?:it|that)|bump(?:ed)?|rais(?:e|ed|ing)|lower(?:ed|ing)?|increas(?:e|ed"
-    r"|ing)"
+    r"|(?:starting|beginning|effective) (?:now|this|next|immediately|today)|update[d]?|make (?:it|that)|bump(?:ed)?"
+    r"|rais(?:e|ed|ing)|lower(?:ed|ing)?|increas(?:e|ed|ing)"
     r"|decreas(?:e|ed|ing)|reduc(?:e|ed|ing)|chang(?:e|ed|ing)(?=(?: \S+){0,5}? to\b)|as of today|from today|mov(?:e"
     r"|es|ed|ing) (?:on )?to|jetzt"
     r"|ab sofort|ahora|désormais|maintenant)\b|现在|从现在|今後|これから",
