@@ -210,7 +210,7 @@ FRESH = Phrases(
     ),
     hypothesis=(
         "At some point {choice} could become interesting for the {topic}, but not today.",
-        "I keep going back and forth on {choice} for the {topic}, still open.",
+        "I keep going back and forth on {choice} for the {topic}, no conclusion yet.",
         "let me think out loud: {choice} for the {topic}... no idea yet",
         "Were we to start over, {choice} for the {topic} would be a candidate.",
         "{choice} for the {topic} is just a thought so far, nothing to act on",
