@@ -1,10 +1,10 @@
-"""Phrasings that only judge: nobody who writes rules looks here, and no rule is tuned on what is lost of these."""
+"""Phrasings by another who had not seen the rules; they judged at first, and since then rules may be tuned on them."""
 
 from __future__ import annotations
 
 from tests.planted.phrases import Phrases
 
-JUDGE = Phrases(
+FURTHER = Phrases(
     decision=(
         "Kindly proceed with {choice} for the {topic}.",
         "We are standardising on {choice} for the {topic}, {why}.",
