@@ -13,14 +13,22 @@ from tests.planted.drafts import Drafting, Drafts
 from tests.planted.facts import Distractor, Fact
 from tests.planted.phrases import Phrases
 from tests.planted.phrases_fresh import FRESH
+from tests.planted.phrases_further import FURTHER
 from tests.planted.phrases_held_out import HELD_OUT
+from tests.planted.phrases_judge import JUDGE
 from tests.planted.phrases_seen import SEEN
 from tests.planted.scenes import Scenes
 from tests.planted.scoring import Score, score
 from tests.planted.writer import Message, Writer
 
-Half = Literal["seen", "held_out", "fresh"]
-HALVES: dict[Half, Phrases] = {"seen": SEEN, "held_out": HELD_OUT, "fresh": FRESH}
+Half = Literal["seen", "held_out", "fresh", "further", "judge"]
+HALVES: dict[Half, Phrases] = {
+    "seen": SEEN,
+    "held_out": HELD_OUT,
+    "fresh": FRESH,
+    "further": FURTHER,
+    "judge": JUDGE,
+}
 
 
 @dataclass(frozen=True)
