@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,11 +20,14 @@ from tests.bench.report import Report
 from tests.bench.sessions import TEXT, filled, new_store
 from tests.messages_api import MessagesApi
 from tests.model_by_protocol import Model
-from tests.planted import KINDS, Conversation, Half, Score, conversation
+from tests.planted import KINDS, Conversation, Half, Kind, Score, conversation
 
 SEEDS = range(5)
-DECIDED = ("decision", "constraint", "reversal")
+DECIDED: tuple[Kind, ...] = ("decision", "constraint", "reversal")
 OTHERS = tuple(kind for kind in KINDS if kind not in DECIDED)
+
+
+UNTUNED = ("further", "judge")  # phrasings that nobody looked at while writing rules: how far these reach beyond others
 
 
 def measure(folder: Path, report: Report) -> None:
@@ -42,7 +44,7 @@ def _by_rules(folder: Path, report: Report, half: Half) -> None:
         planted = conversation(seed, half)
         with _session(folder / str(seed)) as session:
             scores.append(_compacted(planted, session, Compactor(Ledger(None)), Settings(), How(seconds=0)))
-    _judge(report, scores)
+    (_tell if half in UNTUNED else _judge)(report, scores)
 
 
 def _by_model(folder: Path, report: Report) -> None:
@@ -79,18 +81,32 @@ def _compacted(planted: Conversation, session: Any, compactor: Compactor, settin
 
 
 def _judge(report: Report, scores: list[Score]) -> None:
-    planted, kept = Counter[str](), Counter[str]()
-    for score in scores:
-        planted.update(score.planted)
-        kept.update(score.kept)
     for kind in KINDS:
-        report.figure(kind, f"{kept[kind]} of {planted[kind]}")
+        report.figure(kind, _counted(scores, kind))
     for name, kinds, aim in (("decisions and constraints", DECIDED, 95), ("the rest", OTHERS, 90)):
-        share = 100 * sum(kept[kind] for kind in kinds) / sum(planted[kind] for kind in kinds)
-        report.at_least(f"{name} that are kept", share, aim, "%")
+        report.at_least(f"{name} that are kept", _share(scores, kinds), aim, "%")
     report.at_most("old sides of reversals that are kept", sum(len(score.old_sides) for score in scores), 0, "")
     report.at_most("items without a source", sum(score.sourceless for score in scores), 0, "")
     report.figure("what was none and became an item", str(sum(len(score.distracted) for score in scores)))
+
+
+def _tell(report: Report, scores: list[Score]) -> None:
+    """The same figures, with no aim."""
+    for name, kinds in (("decisions and constraints", DECIDED), ("the rest", OTHERS)):
+        report.figure(f"{name} that are kept", f"{_share(scores, kinds):.2f} %")
+    old = sum(len(score.old_sides) for score in scores)
+    report.figure("old sides of reversals that are kept", f"{old} beside {_counted(scores, 'reversal')}")
+    report.figure("what was none and became an item", str(sum(len(score.distracted) for score in scores)))
+
+
+def _counted(scores: list[Score], kind: Kind) -> str:
+    return f"{sum(score.kept[kind] for score in scores)} of {sum(score.planted[kind] for score in scores)}"
+
+
+def _share(scores: list[Score], kinds: tuple[Kind, ...]) -> float:
+    kept, planted = (sum(held[kind] for held in each for kind in kinds)
+                     for each in ([score.kept for score in scores], [score.planted for score in scores]))  # fmt: skip
+    return 100 * kept / planted
 
 
 def _budget(folder: Path, report: Report) -> None:
