@@ -161,11 +161,16 @@ def _emptied(
     """The app built a chat without any message that we have: its own compaction, if a checkpoint of a higher
     version came with it or just before it, else a clear."""
     newest = _newest_compacted(raised or state.checkpoint) if raised or state.compacted_outside else None
-    entries = state.ordered()
-    gone = [entry.id for entry in (_up_to(entries, newest) if newest else filter(settled, entries))]
+    entries = _up_to(state.ordered(), newest) if newest else state.ordered()
+    gone = [entry.id for entry in entries if settled(entry) or (newest and (raised or _seen(state, entry)))]
     if not gone:
         return []
     return [records.left(gone, "compacted" if raised or newest else "cleared", at, raised)]
+
+
+def _seen(state: State, entry: Entry) -> bool:
+    """By whoever wrote the last checkpoint: an older chat that was migrated since has early times and is not in it."""
+    return entry.moved <= state.checkpoint_pos
 
 
 def _raised(state: State, outside: Doc | None, merged: dict[str, Any] | None) -> dict[str, Any] | None:

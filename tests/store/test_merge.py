@@ -265,6 +265,18 @@ def test_the_apps_compaction_seen_in_two_steps_with_a_restart_between(served: Se
     assert served.shown() == ["later"]
 
 
+def test_what_arrived_after_the_apps_compaction_is_no_part_of_it_however_old(served: Served, wait: Wait) -> None:
+    checkpoint = _compacted(served)
+    wait(5)
+    served.app.write(checkpoint, "checkpoint")
+    served.flush()
+    served.app.push(said("migrated", timestamp="2025-01-01T00:00:00.000Z"))
+    served.flush()
+    served.app.clear()
+    served.flush()
+    assert served.shown() == ["later", "migrated"] and served.records("left")[0]["ids"] == ["a", "b"]
+
+
 def test_a_clear_after_the_apps_compaction_is_a_clear(served: Served, wait: Wait) -> None:
     checkpoint = _compacted(served)
     wait(5)
