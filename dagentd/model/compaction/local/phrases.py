@@ -41,7 +41,7 @@ LABEL = any_of(
     r"|requirements?|rules?|conventions?|polic(?:y|ies)|agreed|agreement|important|remember|guidelines?"
     r"|non-negotiables?|invariants?"
     r"|limits?|adr|ground rules|things to (?:remember|keep in mind)|entscheidung(?:en)?|vorgaben?|regeln?"
-    r"|verdict|conclusion|resolution|chosen|final (?:answer|call|choice)|decisi(?:ón|ones)"
+    r"|verdict|conclusion|resolution|outcome|ruling|chosen|final (?:answer|call|choice)|decisi(?:ón|ones)"
     r"|restricci(?:ón|ones)|décisions?|contraintes?|règles?|决定|约束|规则|決定|制約|ルール)(?:\s*(?:#"
     r"|no\.?)?\s*\d+)?\W{0,3}(?:[:：—–]|\s-\s|$)",
 )
@@ -151,7 +151,10 @@ TALK = re.compile(
 )
 UNREAL = any_of(  # whatever else such a sentence says, it settles nothing
     r"\b(?:wonder(?:ing)?|what if|suppos(?:e|ing) (?:we|that|you)|hypothetical\w*|in theory|theoretically"
-    r"|in an ideal world"
+    r"|in an? (?:ideal|perfect|different|parallel|better) world|(?:thought|mental) (?:experiment|exercise|game)"
+    r"|for the sake of argument"
+    r"|no (?:firm |clear |final )?(?:verdict|ruling|consensus|commitment|plans?) (?:on|for|yet)"
+    r"|(?:nowhere near|far from|(?:not|nowhere) close to) (?:an? )?(?:decision|decided|deciding|conclusion|verdict)"
     r"|if we (?:ever|were|had|used)|should we ever|had we|had i|if (?:i|it|they|money|time|only)\b.{0,20}\b(?:were|had)"
     r"|some ?day|one day|imagine|undecided|not (?:yet )?(?:decided|settled)|haven['’]t (?:yet )?(?:decided|made up)"
     r"|have not (?:yet )?(?:decided|made up)|nothing (?:is |has been )?(?:decided|settled)|no decision|tbd"
@@ -172,7 +175,8 @@ HEDGED = any_of(
     r"|also|help"
     r"|solve)|if we (?:use|go|went)|if you (?:want|prefer|like)|i (?:guess|suspect)|may (?:be|make|fit)"
     r"|pros?\b|cons\b|either|whether|in the (?:future|long run)|down the (?:road|line)"
-    r"|(?:sounds?|looks?) (?:tempting|interesting|promising|nice)|candidates?|contender"
+    r"|(?:sounds?|looks?) (?:tempting|interesting|promising|nice)|candidates?|contenders?|in the running"
+    r"|(?:long|short|wish|candidate)[ -]?list|cross(?:ed|es) my mind|on my radar|(?:an|some) ?other time|next year"
     r"|experiment(?:ing)? with|lean(?:ing)? towards?|vielleicht|könnte|quizás|tal vez|peut-être|pourrait)\b",
     r"\b(?:(?:let me know|tell me|explain|remind me)(?: \w+){0,3} (?:what|why|how|whether|if|about)|yes or no"
     r"|(?:your|any) (?:opinion|take|thoughts|view|experience|idea)s?|what (?:do )?you think|used to|previously"
@@ -205,6 +209,9 @@ HEARSAY = any_of(  # what others do or say
     rf"|ing))\b(?=.* (?:was|is|says?"
     rf"|said|praised?|recommend))|\b{_SITES} \w+s\b",
     r"\b(?:uses?|runs?|has|have|had|picked|chose|takes?|likes?)(?: \S+){1,4} (?:for|as|in) their\b",
+    r"\b(?:reportedly|allegedly|supposedly|rumou?rs?|rumou?red|the competition|competitors?|job ads?)\b",
+    r"^\W*(?:an?|some|one|another) [^,;:.]{2,60}? (?:claim(?:s|ed)?|sa(?:ys?|id)|mention(?:s|ed)?|sw(?:ears?|ore)"
+    r"|brag(?:s|ged)?|boast(?:s|ed)?|rav(?:es?|ed)|report(?:s|ed)|argue[sd]?)\b(?!.*\b(?:we|us|our|you)\b)",
 )
 REPORTED = any_of(
     r"\b(?:docs?|documentation|readme|article|blog(?: post)?|tutorial|stack ?overflow|comment|log|logs"
