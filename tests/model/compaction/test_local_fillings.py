@@ -31,6 +31,9 @@ FILLED = [
     "Legal is fine with quarkus, so that's our ledger service.",
     "Quarkus is the new ledger service, it starts faster.",
     "Context: ledger service. Outcome: take Quarkus.",
+    "ledger service w/ Quarkus",
+    "You may as well put the ledger service atop Quarkus.",
+    "When it comes to the ledger service, we like Quarkus.",
 ]
 
 
@@ -107,6 +110,9 @@ def test_a_decision_ends_a_wish_that_it_decides_otherwise() -> None:
         ("Subject: ledger service\nDecision: Quarkus", 1),
         ("Put names into the log? Not here.", 1),
         ("Quarkus. Yes, for the ledger service.", 1),
+        ("I missed a detail about the ledger service. It has to be Quarkus.", 1),
+        ("Remember that I took Helidon for the ledger service? Bad call. Quarkus it is.", 1),
+        ("It could not be clearer: the ledger service is Quarkus.", 1),
         ("Context: ledger service. Outcome: Quarkus.", 1),
         ("They asked what to take for the ledger service. The verdict from above is Quarkus.", 1),
         ("It would hurt me to see you keep names in the log. So please, no.", 1),
@@ -115,6 +121,11 @@ def test_a_decision_ends_a_wish_that_it_decides_otherwise() -> None:
         ("Have you ever seen Quarkus for a ledger service? Talk tomorrow.", 0),
         ("We may end up with Quarkus for the ledger service, who knows", 0),
         ("I go back and forth on Quarkus for the ledger service.", 0),
+        ("Suppose for a moment the ledger service were Quarkus.", 0),
+        ("I haven't ruled out Quarkus for the ledger service.", 0),
+        ("The jury is out on Quarkus as ledger service.", 0),
+        ("My cousin's startup runs Quarkus as ledger service.", 0),
+        ("According to a poll, Quarkus is the nicest ledger service.", 0),
         ("As a mental exercise: Quarkus for the ledger service.", 0),
         ("Quarkus is on my shortlist for the ledger service, with some others.", 0),
         ("No consensus on the ledger service; Quarkus is one of the contenders.", 0),

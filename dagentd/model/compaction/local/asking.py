@@ -102,7 +102,9 @@ REQUEST = any_of(
     rf"| would)* (?:need|needs|want|have|ought|like|love)(?: you)? (?:also )?to (?:also )?(?:{DELIVER})\b",
     rf"\b(?:we|you) (?:should|must) (?:also |really |eventually )?(?:{DELIVER})\b|\b(?:can|could|would"
     rf"|will) you (?:please |also |then )*(?:{DELIVER})\b|\bplease (?:also |then )?(?:{DELIVER})\b",
-    rf"(?:^|[,;:] |\b(?:but|and|so) )(?:please |kindly )?do (?:also |please )?(?:{DELIVER})\b",
+    rf"^\W*(?:please |kindly )?do (?:also |please )?(?:{DELIVER})\b",
+    r"(?:[,;:] |\bbut )(?:please |kindly )?do (?:also |please )?"
+    r"(?!(?:not|never|it|that|this|so|you|we|they|i|the)\b)[a-z]+ \w",
     r"\bi(?:['’]d| would) (?:like|love) (?:to (?:see|have|get)|an?|the)\b(?!.{1,60} (?:to be|on|in|at) )"
     r"|\b(?:we|i) (?:still |also "
     r"|really )*need (?:an?|the|some|more|better)\b|\bit would be (?:great|nice|good) (?:to|if)\b"

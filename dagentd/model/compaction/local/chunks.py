@@ -26,9 +26,9 @@ _SMALL = {
         "F": "for about regarding concerning re für para pour",
         "S": "as",
         "K": ": = -> => → ? - – — |",
-        "C": "is are be becomes become remains stays was",
-        "U": "with using via use uses run runs",
-        "W": "on in by to onto into at under through from off",
+        "C": "is are be becomes become remains stays was equals means",
+        "U": "with w/ using via use uses run runs",
+        "W": "on in by to onto into at under through from off atop upon",
         "E": ". !",
     }.items()
     for word in some.split()
@@ -46,10 +46,13 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 _ARROW = re.compile(r"\S+\s?(?:[-=]>|→)\s?(\S+)\s\(([^()]+)\)")
+_FRONTED = re.compile(
+    r"\b(?:when it comes to|as regards|in terms of|with (?:regard|respect) to|speaking of)\b", re.IGNORECASE
+)
 _MAKES = re.compile(r"\b(?:ma(?:kes?|king|de)|calls?|names?) (?!(?:the|our|my|sure|it) )(\S+(?: \S+)?) (our|my)\b")
 _REASON = re.compile(
-    r"(?:^|(?<=[.;!?] ))(?:because|since)\b[^,.;]*,|(?<=\w )(?:because|since|weil|porque|parce que)\b[^.;]*"
-    r"|, (?:\w+ly )?as (?:the|we|it|that|our|i|they|there)\b[^.;]*",
+    r"(?:^|(?<=[.;!?] ))(?:because|since)\b[^,.;]*,|(?<=\w )(?:because|since|b/c|weil|porque|parce que)\b[^.;]*"
+    r"|, b/c\b[^.;]*|, (?:\w+ly )?as (?:the|we|it|that|our|i|they|there)\b[^.;]*",
     re.IGNORECASE,
 )
 
@@ -98,7 +101,7 @@ def chunks(text: str) -> list[Chunk]:
 def _plain(text: str) -> str:
     """Without reasons and dates; `yarn -> bun (package manager)` and `this makes bun our package manager` in the usual
     words."""
-    usual = _MAKES.sub(r"\1 as \2", _ARROW.sub(r"\2: \1", text))
+    usual = _MAKES.sub(r"\1 as \2", _ARROW.sub(r"\2: \1", _FRONTED.sub("for", text)))
     return _OF.sub(" ", _WHEN.sub("", _REASON.sub(" ", usual)))
 
 

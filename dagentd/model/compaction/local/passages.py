@@ -29,6 +29,10 @@ _RULING = re.compile(
     r"^\W*(?:(?:the|our|my|their|final) )+(?:answer|verdict|winner|choice|pick|outcome|decision|result|conclusion"
     r"|ruling)\b(?! (?:for|on|about|to|as|in)\b)"
 )
+_IT_IS = re.compile(
+    r"^\W*(?:so |then |and )?it(?:['’]ll| has to| needs to| should| must| will| shall|['’]s going to| is going to)"
+    r" (?:be|become) [\w.+#-]+(?: [\w.+#-]+)?\W*$"
+)
 _USE = re.compile(r"^\W*(?:(?:yes|yep|yeah|right|namely|and|that is)\W+)?(?:for|as) (?:the|our|my)\b")
 _THAT = re.compile(r"^\W*(?:that|this|it|both|which)\b")
 
@@ -85,7 +89,7 @@ def _completes(before: str, earlier: str, text: str, low: str) -> bool:
     """`Context: queue. Outcome: Celery.`, `PASETO. Yes, for the tokens.`, `I would hate to see that. So please, no.`"""
     if _BARE_NO.match(low) or (phrases.LABEL.search(low) and _TOPIC.match(earlier)):
         return True
-    if _RULING.match(low) or _announces(before, earlier):
+    if _RULING.match(low) or _IT_IS.match(low) or _announces(before, earlier):
         return bool(topics(before).marked)
     return _used_for(before, text)
 

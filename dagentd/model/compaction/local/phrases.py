@@ -150,9 +150,10 @@ TALK = re.compile(
     r"|look|test|try|read|let)|one (?:sec|moment)|haha|lol|sure|right|fine|exactly|ah|oh)\b",
 )
 UNREAL = any_of(  # whatever else such a sentence says, it settles nothing
-    r"\b(?:wonder(?:ing)?|what if|suppos(?:e|ing) (?:we|that|you)|hypothetical\w*|in theory|theoretically"
+    r"\b(?:wonder(?:ing)?|what if|suppos(?:e|ing) (?:we|that|you|for|the)|hypothetical\w*|in theory|theoretically"
     r"|in an? (?:ideal|perfect|different|parallel|better) world|(?:thought|mental) (?:experiment|exercise|game)"
-    r"|for the sake of argument"
+    r"|for the sake of argument|jury(?:['’]s| is) (?:still )?out|on the fence|as (?:just |merely )?an idea"
+    r"|(?:have|has|can|could|did|would)(?:n['’]?t| ?not) (?:yet )?rul(?:ed?|ing) out|according to (?:an?|some)"
     r"|no (?:firm |clear |final )?(?:verdict|ruling|consensus|commitment|plans?) (?:on|for|yet)"
     r"|(?:nowhere near|far from|(?:not|nowhere) close to) (?:an? )?(?:decision|decided|deciding|conclusion|verdict)"
     r"|if we (?:ever|were|had|used)|should we ever|had we|had i|if (?:i|it|they|money|time|only)\b.{0,20}\b(?:were|had)"
@@ -170,7 +171,7 @@ UNREAL = any_of(  # whatever else such a sentence says, it settles nothing
 HEDGED = any_of(
     r"\b(?:(?:we|i|you|they|it) may (?!not\b|never\b|only\b)|maybe|perhaps|might(?! as well)|not sure|unsure"
     r"|possibly|thinking (?:about|of)|(?:worth|should|could"
-    r"|might|are|am|to|['’](?:re|m)) consider(?:ing)?|could(?:n['’]t)?|one option"
+    r"|might|are|am|to|['’](?:re|m)) consider(?:ing)?|could(?:n['’]t)?(?!(?: not)? be (?:\w+er|more)\b)|one option"
     r"|option [a-d1-9]\b|alternatively|for example|for instance|would (?:be|have|fit|suit|work|make|do|probably"
     r"|also|help"
     r"|solve)|if we (?:use|go|went)|if you (?:want|prefer|like)|i (?:guess|suspect)|may (?:be|make|fit)"
@@ -209,14 +210,20 @@ HEARSAY = any_of(  # what others do or say
     rf"|ing))\b(?=.* (?:was|is|says?"
     rf"|said|praised?|recommend))|\b{_SITES} \w+s\b",
     r"\b(?:uses?|runs?|has|have|had|picked|chose|takes?|likes?)(?: \S+){1,4} (?:for|as|in) their\b",
+    r"\b(?:my|an?|some) \w+['’]s (?:startup|company|team|employer|firm|shop|project)\b",
+    r"\b(?:guys|folks|people|friends|devs|engineers) (?:over )?(?:at|from) [^,]{2,40}? \w+(?:ed|s)\b.*\btheir\b",
     r"\b(?:reportedly|allegedly|supposedly|rumou?rs?|rumou?red|the competition|competitors?|job ads?)\b",
     r"^\W*(?:an?|some|one|another) [^,;:.]{2,60}? (?:claim(?:s|ed)?|sa(?:ys?|id)|mention(?:s|ed)?|sw(?:ears?|ore)"
-    r"|brag(?:s|ged)?|boast(?:s|ed)?|rav(?:es?|ed)|report(?:s|ed)|argue[sd]?)\b(?!.*\b(?:we|us|our|you)\b)",
+    r"|brag(?:s|ged)?|boast(?:s|ed)?|rav(?:es?|ed)|report(?:s|ed)|argue[sd]?|told|tells)\b(?!.*\b(?:we|us|our|you)\b)",
 )
 REPORTED = any_of(
     r"\b(?:docs?|documentation|readme|article|blog(?: post)?|tutorial|stack ?overflow|comment|log|logs"
     r"|output|page|changelog|commit message) (?:says?|said|claims?|states?|mentions?|suggests?"
     r"|recommends?)\b",
+)
+BLOCKED = re.compile(
+    r"^\W*(?:(?:i['’]m|i am|we['’]re|we are|this is|currently|still|now) )*"
+    r"(?:blocked|blockers?|stuck)(?: (?:on|by|at))?(?::|\s)"
 )
 PROPOSAL = any_of(
     r"\b(?:i(?:['’]d| would)? (?:recommend|suggest|propose|go with)|my (?:recommendation|suggestion"
