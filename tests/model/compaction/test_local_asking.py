@@ -90,3 +90,10 @@ def test_what_is_decided_in_a_clause_of_its_own_counts(said: str) -> None:
 )
 def test_what_the_assistant_took_for_some_use_counts(said: str, found: bool) -> None:
     assert decisions(assistant(said)) == ([said] if found else [])
+
+
+@pytest.mark.parametrize(
+    "said", ["In what is left of the day, do rename the importer.", "Feel free to wait, but do rename it."]
+)
+def test_what_is_asked_with_a_stress_is_asked(said: str) -> None:
+    assert after(user(said))["pending"] == [said]

@@ -25,6 +25,15 @@ FILLED = [
     "Quarkus. That's what I want for the ledger service.",
     "The result of the workshop: Quarkus for the ledger service.",
     "I'd rather not, but they insist on Quarkus for the ledger service.",
+    "The ledger service is supposed to be Quarkus.",
+    "helidon -> quarkus (ledger service)",
+    "Their fees rule the rest out, which makes quarkus our ledger service.",
+    "Legal is fine with quarkus, so that's our ledger service.",
+    "Quarkus is the new ledger service, it starts faster.",
+    "Context: ledger service. Outcome: take Quarkus.",
+    "ledger service w/ Quarkus",
+    "You may as well put the ledger service atop Quarkus.",
+    "When it comes to the ledger service, we like Quarkus.",
 ]
 
 
@@ -100,10 +109,27 @@ def test_a_decision_ends_a_wish_that_it_decides_otherwise() -> None:
         ("Earlier I told you Helidon for the ledger service. That no longer holds: Quarkus.", 1),
         ("Subject: ledger service\nDecision: Quarkus", 1),
         ("Put names into the log? Not here.", 1),
+        ("Quarkus. Yes, for the ledger service.", 1),
+        ("I missed a detail about the ledger service. It has to be Quarkus.", 1),
+        ("Remember that I took Helidon for the ledger service? Bad call. Quarkus it is.", 1),
+        ("It could not be clearer: the ledger service is Quarkus.", 1),
+        ("Context: ledger service. Outcome: Quarkus.", 1),
+        ("They asked what to take for the ledger service. The verdict from above is Quarkus.", 1),
+        ("It would hurt me to see you keep names in the log. So please, no.", 1),
+        ("My mistake on the ledger service. Where I wrote Helidon, read Quarkus.", 1),
         ("Should the ledger service be Quarkus? Cheers", 0),
         ("Have you ever seen Quarkus for a ledger service? Talk tomorrow.", 0),
         ("We may end up with Quarkus for the ledger service, who knows", 0),
         ("I go back and forth on Quarkus for the ledger service.", 0),
+        ("Suppose for a moment the ledger service were Quarkus.", 0),
+        ("I haven't ruled out Quarkus for the ledger service.", 0),
+        ("The jury is out on Quarkus as ledger service.", 0),
+        ("My cousin's startup runs Quarkus as ledger service.", 0),
+        ("According to a poll, Quarkus is the nicest ledger service.", 0),
+        ("As a mental exercise: Quarkus for the ledger service.", 0),
+        ("Quarkus is on my shortlist for the ledger service, with some others.", 0),
+        ("No consensus on the ledger service; Quarkus is one of the contenders.", 0),
+        ("One vendor swore that Quarkus had rescued the ledger service of a bank.", 0),
     ],
 )
 def test_what_is_said_in_several_sentences_is_one_statement_or_none(said: str, found: int) -> None:
@@ -117,3 +143,15 @@ def test_what_the_assistant_took_counts_and_what_it_offers_does_not(said: str) -
     assert decisions(assistant(said)) == [said]
     offer = assistant("Quarkus and Helidon are both possible for the ledger service; tell me which.")
     assert not any(after(offer).values())
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I stand corrected on the ledger service, helidon is right.", "The ledger service will be Quarkus."),
+        ("The ledger service is intended to be Helidon.", "FYI Amended ruling for the ledger service: Quarkus."),
+    ],
+)
+def test_what_was_changed_once_can_be_changed_again(earlier: str, later: str) -> None:
+    found = decisions(user(later), items=items_after(user(earlier), *[assistant("Fine.")] * 6))
+    assert [one.removeprefix("FYI ") for one in found] == [later.removeprefix("FYI ")]

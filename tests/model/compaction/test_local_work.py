@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from dagentd.model.compaction.local.failures import MOST
 from tests.model.compaction.said import after, assistant, items_after, used, user
 
@@ -152,3 +154,11 @@ def test_blockers_are_bounded_and_the_oldest_end_first() -> None:
     lists = after(*(used("Bash", f"Error: {at}", True, command=f"make target{at}") for at in range(MOST + 5)))
     assert len(lists["blockers"]) == MOST
     assert "No longer open: `make target0`: Error: 0" in lists["completed"]
+
+
+@pytest.mark.parametrize(
+    "said", ["Blocked: the key for the sandbox is 3 days old.", "I'm stuck on the sandbox, it has no key."]
+)
+def test_what_the_assistant_is_blocked_by_is_a_blocker_and_nothing_completed(said: str) -> None:
+    lists = after(assistant(said))
+    assert lists["blockers"] == [said] and not lists["completed"]

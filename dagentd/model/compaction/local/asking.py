@@ -31,6 +31,8 @@ POLITE = any_of(
     r"|could)|see to it that you"
     r"|(?:find|take|make) (?:some |the )?time to|find a way to|think about how to|start (?:to|by)) ",
     r"\b(?:is|would) it (?:be )?possible (?:for you )?to |^\W*why don['’]t you |^\W*may i ask you to ",
+    r"\b(?:got|have|has|find|any|enough) (?:the |some |any |a )?(?:time|capacity|bandwidth|cycles|moment|minute|room"
+    r"|slot|energy) (?:\w+ )?to " + _ADVERBS,
     r"^\W*(?:would you )?mind (?:taking|doing) (?:this|that)(?: one)?: |^\W*mind if i ask(?:ed)? you to ",
     r"\b(?:possible|nice|great|good|help\w*|appreciate\w*|lovely|grateful|happy|glad|kind)\b[^.?!]{0,50}? (?:if|that"
     r"|when) "
@@ -48,11 +50,14 @@ TAG = re.compile(
     r"|(?:can|could|will|would) you)\s?\?+$"
 )
 QUESTION = re.compile(
-    r"^\W*(?:why|how|what(?! (?:i|we) )|where|who|which|is|are|does|do(?! not)|did|am|was|were|shall (?:i"
+    r"^\W*(?:(?:why|how|what|where|who)(?! (?:i|we|you|they|he|she|the|our|my) )|which"
+    r"|is|are|does|do(?! not)|did|am|was|were|shall (?:i"
     r"|we)|should (?:i|we|the|our|it|this|that|they)|(?:can|could|would|will) (?:the|our|it|this|that|they)|has|had"
     r"|have (?:you|we|they|i|any\w*)|(?:is|are|does|do|did|was)n['’]t (?:we|you|they|it"
     r"|that"
-    r"|there)|any(?:one|body)?|(?:and )?(?:what|how) about)\b(?!['’])",
+    r"|there)|any(?:one|body) (?:know|ha[sv]e?|got|here|else|seen|tried|using|remember|up|familiar)s?"
+    r"|any (?:idea|clue|news|updates?|thoughts?|opinions?|chance|luck|reason|suggestions?|progress|objections?"
+    r"|questions?|way|hints?|experience)|(?:and )?(?:what|how) about)\b(?!['’])",
 )
 MOMENTARY = any_of(  # asked of the next minute, and over with it
     r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on"
@@ -97,6 +102,9 @@ REQUEST = any_of(
     rf"| would)* (?:need|needs|want|have|ought|like|love)(?: you)? (?:also )?to (?:also )?(?:{DELIVER})\b",
     rf"\b(?:we|you) (?:should|must) (?:also |really |eventually )?(?:{DELIVER})\b|\b(?:can|could|would"
     rf"|will) you (?:please |also |then )*(?:{DELIVER})\b|\bplease (?:also |then )?(?:{DELIVER})\b",
+    rf"^\W*(?:please |kindly )?do (?:also |please )?(?:{DELIVER})\b",
+    r"(?:[,;:] |\bbut )(?:please |kindly )?do (?:also |please )?"
+    r"(?!(?:not|never|it|that|this|so|you|we|they|i|the)\b)[a-z]+ \w",
     r"\bi(?:['’]d| would) (?:like|love) (?:to (?:see|have|get)|an?|the)\b(?!.{1,60} (?:to be|on|in|at) )"
     r"|\b(?:we|i) (?:still |also "
     r"|really )*need (?:an?|the|some|more|better)\b|\bit would be (?:great|nice|good) (?:to|if)\b"
@@ -114,7 +122,7 @@ WISHED = any_of(  # put as if it were only weighed
 DEFERRED = any_of(
     r"^\W*(?:[\w'’]+ ){0,6}(?:thing|task|request|wish|wishlist|reminder|ticket|favou?r|idea|item|point|list"
     r"|backlog|next"
-    r"|follow-?up|homework)s?(?: for \w+| from \w+)?: ",
+    r"|follow-?up|homework|work order|action|chore|assignment|errand|deliverable)s?(?: for \w+| from \w+)?: ",
     r"^\W*(?:and |also |then |please )*(?:after (?:this|that|the|you)|once|as soon as|whenever|later"
     r"|if you (?:get|have|find)|as an?"
     r" (?:follow-?up|next step))\b[^,:]{0,60}, (?!(?:we|i|it|the|they|he|she|there|this|that|our|use|take"

@@ -30,7 +30,9 @@ TURN = any_of(
     r"|regret\w*|dead end|in favou?r of|better idea|retired?|retiring|off the table|is (?:off|out|history|over"
     r"|dead|gone)"
     r"|(?:did|does|do|is|was|has|could|can)(?:n['’]t| not) (?:survive|working|hold|fit|scale|deliver)|behind us"
-    r"|earlier i)\b",
+    r"|earlier i|(?:bad|poor|wrong|terrible|silly) (?:idea|call|choice|move|decision|pick)|part(?:ing|ed)? ways"
+    r"|purg(?:ed?|ing)|(?:takes?|took) over|outgr(?:ew|own)|phas(?:ed?|ing) out|sunset\w*|oust\w*|c[oa]me a?round to"
+    r"|contrary to|u-turn|stands? corrected|amend\w*|misspoke|my mistake|rectif\w+|errat(?:um|a))\b",
     r"^\W*(?:no|nope|nah|wait|oops|sorry)\s?[,.!:—–-]|~~[^~]+~~",
     r"\b(?:doch|stattdessen|statt|nicht mehr|planänderung|anstatt|vergiss|zurück zu)\b|\b(?:en lugar de"
     r"|en vez de|ya no|mejor|cambio de planes|olvida|en realidad)\b",
@@ -75,6 +77,8 @@ _SKIP = (
 # What is named here was the choice so far ...
 REPLACED = any_of(
     r"~~([^~]{1,60})~~",
+    _THING + r" ?(?:[-=]>|→) ?\S+ (?:\(|for |in |on )",
+    r"\bwhere (?:i|we|it) (?:wrote|said|says|put|had|have) " + _THING,
     r"\bnot (?:the |our )*" + _THING + r" any ?more",
     r"\b(?:instead of|going back on|rather than|in place of|as opposed to|away from|move off|off of"
     r"|stop using|no longer \w+(?: with)?|not (?:use|using|going with|doing)|don['’]?t use"
@@ -96,7 +100,8 @@ REPLACED = any_of(
     r"([a-z0-9_.+/-]{2,40})\s?(?:ではなく|の代わりに|をやめ)|(?:而不是|代替|不再使用|不用)\s*([^\s，。；、]{1,20})",
 )
 REPLACES = any_of(  # looked for first: the patterns above are costly
-    r"~~|withdraw|revoke|retired|void|mistake|wrong|give|giving|rip|work out|option|veto|reject|instead"
+    r"~~|->|=>|→|\bwhere (?:i|we|it)"
+    r"|withdraw|revoke|retired|void|mistake|wrong|give|giving|rip|work out|option|veto|reject|instead"
     r"|going back|rather|place of|opposed to"
     r"|away from"
     r"|off|stop using|no longer|\bnot\b|don['’]?t use|won['’]?t|against|no more|get rid|replac|supersede"
@@ -106,8 +111,9 @@ REPLACES = any_of(  # looked for first: the patterns above are costly
 # ... and here either that or what it was chosen for.
 DROPPED = any_of(
     r"\b(?:forget|scrap|scratch|drop(?:ping|ped)?|ditch(?:ing|ed)?|abandon(?:ing|ed)?|cancel|overrid(?:e"
-    r"|es|ing)|revers(?:e|es|ing)|undo|never ?mind|ignore|vergiss|olvida|oublie)(?: about"
-    r"| out)?(?: what (?:i|we) (?:said|decided|agreed)(?: earlier| before)?(?: about| on)?)?\s+" + _SKIP + _THING,
+    r"|es|ing)|revers(?:e|es|ing)|undo|never ?mind|ignore|purge|part(?:ing)? ways with|phas(?:e|ing) out|oust(?:s|ed)?"
+    r"|^bin|vergiss|olvida|oublie)(?: about| out)?"
+    r"(?: what (?:i|we) (?:said|decided|agreed)(?: earlier| before)?(?: about| on)?)?\s+" + _SKIP + _THING,
 )
 
 

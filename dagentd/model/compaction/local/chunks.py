@@ -26,17 +26,17 @@ _SMALL = {
         "F": "for about regarding concerning re für para pour",
         "S": "as",
         "K": ": = -> => → ? - – — |",
-        "C": "is are be becomes become remains stays was",
-        "U": "with using via use uses run runs",
-        "W": "on in by to onto into at under through from off",
+        "C": "is are be becomes become remains stays was equals means",
+        "U": "with w/ using via use uses run runs",
+        "W": "on in by to onto into at under through from off atop upon",
         "E": ". !",
     }.items()
     for word in some.split()
 }
 # Verbs that are nouns behind another: the container base image, the secrets store.
 _NOUNS = "base store message host place call plan power build update change"
-_DECIDING = "question choice issue matter answer pick option winner verdict outcome topic subject"
-_QUALIFYING = "own whole main current hard small quick final different"
+_DECIDING = "question choice issue matter answer pick option winner verdict outcome topic subject context area ruling"
+_QUALIFYING = "own whole main current hard small quick final different meant supposed intended expected"
 _COMPOUND = frozenset(_NOUNS.split())
 _IDLE = frozenset(f"{_DECIDING} {_QUALIFYING}".split())
 # From when on something holds says nothing of what it is: `by sliding window starting this sprint`.
@@ -45,9 +45,14 @@ _WHEN = re.compile(
     r"|(?:this|the next|next) \w+)\b",
     re.IGNORECASE,
 )
+_ARROW = re.compile(r"\S+\s?(?:[-=]>|→)\s?(\S+)\s\(([^()]+)\)")
+_FRONTED = re.compile(
+    r"\b(?:when it comes to|as regards|in terms of|with (?:regard|respect) to|speaking of)\b", re.IGNORECASE
+)
+_MAKES = re.compile(r"\b(?:ma(?:kes?|king|de)|calls?|names?) (?!(?:the|our|my|sure|it) )(\S+(?: \S+)?) (our|my)\b")
 _REASON = re.compile(
-    r"(?:^|(?<=[.;!?] ))(?:because|since)\b[^,.;]*,|(?<=\w )(?:because|since|weil|porque|parce que)\b[^.;]*"
-    r"|, as (?:the|we|it|that|our|i|they|there)\b[^.;]*",
+    r"(?:^|(?<=[.;!?] ))(?:because|since)\b[^,.;]*,|(?<=\w )(?:because|since|b/c|weil|porque|parce que)\b[^.;]*"
+    r"|, b/c\b[^.;]*|, (?:\w+ly )?as (?:the|we|it|that|our|i|they|there)\b[^.;]*",
     re.IGNORECASE,
 )
 
@@ -78,7 +83,7 @@ def chunks(text: str) -> list[Chunk]:
     found: list[Chunk] = []
     held: list[str] = []
     between, begins, article = "", True, ""
-    for token in [*_WORD.findall(spelt_out(_OF.sub(" ", _WHEN.sub("", _REASON.sub(" ", text))))), "."]:
+    for token in [*_WORD.findall(spelt_out(_plain(text))), "."]:
         low = token.lower()
         content = _is_content(low) or (bool(held) and low in _COMPOUND)
         if held and (not content or (_counts(low) and not ORDINALS.search(stem(held[-1].lower())))):
@@ -91,6 +96,13 @@ def chunks(text: str) -> list[Chunk]:
         begins, article = between[-1] == "E", low
     after = [re.match("[XW]*[PEK]", chunk.before) is not None for chunk in found[1:]]
     return [replace(chunk, ends=ends) for chunk, ends in zip(found, [*after, True], strict=False)]
+
+
+def _plain(text: str) -> str:
+    """Without reasons and dates; `yarn -> bun (package manager)` and `this makes bun our package manager` in the usual
+    words."""
+    usual = _MAKES.sub(r"\1 as \2", _ARROW.sub(r"\2: \1", _FRONTED.sub("for", text)))
+    return _OF.sub(" ", _WHEN.sub("", _REASON.sub(" ", usual)))
 
 
 def _chunk(tokens: list[str], between: str, begins: bool) -> Chunk:

@@ -68,15 +68,16 @@ def _by_links(chunks: list[Chunk]) -> Iterator[Filling]:
 
 
 def _named_for(link: _Link) -> Filling | None:
-    """Redis for the cache; dates are stored as timestamps; Redis. That is what we want for the cache; swap one for
+    """Redis for the cache; dates are stored as timestamps; Redis. That is what we want for the cache, so that is
+    our cache; Redis. Yes, for the cache; swap one for
     another in the cache."""
     one, two, between = link.one, link.two, link.between
     if re.search("C.*S", between) and not one.value:
         return Filling(one.stems, two, 3)
-    if re.fullmatch("ED?X*C[DX]*[FS]D?", between):
+    if re.fullmatch("ED?X*C[DX]*[FS]D?|X*[PE]X*DCD" + ("" if one.before else "|EX*P?[FS]D"), between):
         return Filling(two.stems, one, 3, behind=False)
     if re.search("[FS]", between) and not re.search("[EK]", between) and not two.value:
-        return Filling(two.stems, one, 3 if "D" in between else 2, behind=False)
+        return Filling(two.stems, one, 3 if "D" in between or one.counts else 2, behind=False)
     if re.search("[UW].*D", between) and re.search("[FSW][^D]*$", one.before):
         return Filling(two.stems, one, 3, behind=False)
     return None
@@ -95,7 +96,7 @@ def _told_of(link: _Link) -> Filling | None:
 def _held_by(link: _Link) -> Filling | None:
     """Redis powers the cache, Redis is our cache, Redis on the cache."""
     one, two, between = link.one, link.two, link.between
-    bare = not one.before and not two.one_of_many and re.fullmatch("X*CX*D", between)  # a capital shows nothing there
+    bare = not one.before and not two.one_of_many and re.fullmatch("X*CX*DX*", between)  # a capital shows nothing there
     if not (one.named or bare) or one.counts or one.definite or two.value or "D" not in between:
         return None
     if re.search("[CUW]", between):

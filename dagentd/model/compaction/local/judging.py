@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from dagentd.model.compaction.local import asking, changes, phrases
+from dagentd.model.compaction.local import asking, changes, meant, phrases
 from dagentd.model.compaction.local.chunks import Chunk
-from dagentd.model.compaction.local.subjects import words
 from dagentd.model.compaction.local.topics import topics
 
 Kind = Literal["decision", "request", "fact"]
@@ -22,14 +21,9 @@ _PRECISE = re.compile(
 _NAMED = re.compile(r"(?<=[^.!?] )(?!I\b)[A-Z][\w.+#-]+|\b\w*[a-z][A-Z]\w*|\b[A-Z]{2,}\b")
 _NOT_STATED = (phrases.UNREAL, phrases.PROPOSAL, phrases.REPORTED)
 _ALTERNATIVES = re.compile(r"\bor\b|\b(?:two|three|several|some|other) (?:ways|options|possibilities|approaches)\b")
-_CLAUSES = re.compile(r"[,;.?!—–]\s|\s\(|\s(?:but|so|yet|while|hence|therefore)\s")
-_RULE = re.compile(
-    r"(?:^|[:;,—–] )(?:please |and |so |then )*(?:do not|don['’]?t|never|avoid|stop)\b"
-    r"|\b(?:must|shall|(?:should|can|could)(?:n['’]?t| ?not)|have to|has to|may not|may never)\b"
-)
 _ALTERNATIVE = re.compile(r"\b(?:which|either|both (?:are|would|work|can|possible))\b|\bboth [^,.;]+ and\b")
 _OWN = re.compile(r"\b(?:i|we|my|our|me|now)\b|from here|^\W*(?:settled|decided|verdict|conclusion|decision|outcome)\b")
-_PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s")
+_REFUSED = re.compile(r"\w\? (?:no|not|never|don['’]?t|do not)\b(?! (?:sure|idea|urgent|problem|yet|a problem))")
 
 
 def judged(text: str, lead: str, by_user: bool) -> Rated | None:
@@ -46,14 +40,14 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
     polite = asking.POLITE.search(low)
     if polite and not asking.OPINION.search(low) and (ordered := _ordered(low[polite.end() :])):
         return ordered
-    if polite and not _settled(low[: polite.start()]):
+    if polite and not meant.settled(low[: polite.start()]):
         return None
     plain = asking.TAG.sub("", low)
     if plain.endswith(("?", "？")):
         return ("decision", STRONG) if asking.MAY_WE.match(low) and changes.turns(low) else None
-    if phrases.UNREAL.search(plain) and not _forbidden(plain):
+    if meant.unreal(plain) and not meant.forbidden(plain):
         return None
-    if _not_meant(plain) and not _settled(plain):
+    if meant.weighed(plain) and not meant.settled(plain):
         return ("request", STRONG) if asking.WISHED.search(plain) else None
     if phrases.FIRM.search(plain):
         return "decision", STRONG
@@ -64,48 +58,29 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
     return _stated_by_user(plain, changes.turns(plain)) or _told(text, plain)
 
 
-def _forbidden(low: str) -> bool:
-    """If you are ever tempted: don't."""
-    return re.search(r"[:,] (?:please )?(?:don['’]?t|do not|never)\W*$", low) is not None
-
-
 def _ordered(low: str) -> Rated | None:
     """A polite question is an order; what it asks for may be over with the answer."""
     order = low.rstrip("?.! ")
-    if _momentary(order) or phrases.UNREAL.search(order):
+    if meant.unreal(order):
         return None
+    if meant.momentary(order):
+        _, *rest = meant.CLAUSES.split(order)
+        return ("request", STRONG) if any(map(asking.REQUEST.search, rest)) else None
     if phrases.FIRM.search(order):
         return "decision", STRONG
     return _stated_by_user(order, changes.turns(order)) or ("request", STRONG)
 
 
-def _not_meant(low: str) -> bool:
-    """Weighed, or told of others."""
-    return any(talk.search(low) for talk in (phrases.HEDGED, phrases.REPORTED, phrases.HEARSAY))
-
-
-def _settled(low: str) -> bool:
-    """It weighs something and then decides, each in a clause of its own: `X would have been nice, but we take Y.`"""
-    parts = {*_PARTS.split(low), *_CLAUSES.split(low)}
-    return any(words(part) and _decides(part) and not _not_meant(part) for part in parts)
-
-
-def _decides(clause: str) -> bool:
-    said = topics(clause)
-    if said.filled or _RULE.search(clause) or phrases.CHOICE.search(clause) or phrases.DECIDED.search(clause):
-        return True
-    return changes.turns(clause) or bool(
-        changes.SHIFT.search(clause) and (said.spoken or clause.startswith(("now ", "from ")))
-    )
-
-
 def _stated_by_user(low: str, turned: bool) -> Rated | None:
-    """What he says plainly. To take something back and name what holds instead is a decision, also as an order."""
+    """What he says plainly. To take something back and name what holds instead is a decision, also as an order; so
+    is to ask oneself and say no."""
+    if _REFUSED.search(low):
+        return "decision", STRONG
     if asking.REQUEST.search(low) and not _valued(low) and not (turned and phrases.CHOICE.search(low)):
         return "request", STRONG
     if turned or phrases.CHOICE.search(low):
         return "decision", STRONG
-    if _momentary(low):
+    if meant.momentary(low):
         return None
     if asking.PROBLEM.search(low):
         return "request", MEDIUM
@@ -118,21 +93,11 @@ def _valued(low: str) -> bool:
     return any(value.counts and value.stems[0][0].isdecimal() for value in values) or bool(asking.MEANS.search(low))
 
 
-def _momentary(low: str) -> bool:
-    """Not so `Look, the cache is Redis now`; `run it on NATS, not on Kafka`; `start with Redis for the cache`."""
-    if not asking.MOMENTARY.search(low) or ((asking.MOVING.search(low) or " as " in low) and topics(low).filled):
-        return False
-    _, *rest = _PARTS.split(low)
-    if any(phrases.CHOICE.search(part) for part in low.split(" and ")[1:]):
-        return False
-    return not any(map(_decides, rest)) and not changes.replaces(low)
-
-
 def _told(text: str, low: str) -> Rated | None:
     """Whatever else he says: what has something definite in it is worth keeping, other talk while there is room."""
     if "? " in text:  # his own question, answered in the same breath
         return "decision", STRONG
-    momentary = _momentary(low)
+    momentary = meant.momentary(low)
     if asking.PLEASE.search(low) and not momentary and not phrases.KEYED.match(low) and not topics(low).filled:
         return "request", STRONG
     if phrases.TALK.match(low) or momentary:
@@ -181,5 +146,5 @@ def _made(text: str, low: str) -> bool:
 
 
 def _decided(low: str) -> bool:
-    parts = _PARTS.split(low)
+    parts = meant.PARTS.split(low)
     return any(phrases.DECIDED.search(part) and not phrases.HEDGED.search(part) for part in parts)

@@ -17,18 +17,32 @@ _IDLE = words(
     "job trick way replacement successor alternative answer winner pick solution option comes choice better best fit"
 )
 _THANKS = re.compile(r"\b(?:thanks?|thx|cheers|ta)\b")
-_TOPIC = re.compile(r"^\W*(?:topic|subject|re|about|area|question|item|issue)\s*:\s*\S")
+_TOPIC = re.compile(r"^\W*(?:topic|subject|context|re|about|area|question|item|issue)\s*:\s*\S")
 _NO = re.compile(
     r"^\W*(?:no|nope|not|never|don['’]?t|do not|absolutely not|certainly not)\b(?! (?:sure|urgent|a problem|problem"
     r"|idea))"
 )
+_BARE_NO = re.compile(
+    r"^\W*(?:(?:so|and|but|hence|thus|therefore|please|just)\W+)*(?:no|never|don['’]?t|do not)(?: ever)?\W*$"
+)
+_RULING = re.compile(
+    r"^\W*(?:(?:the|our|my|their|final) )+(?:answer|verdict|winner|choice|pick|outcome|decision|result|conclusion"
+    r"|ruling)\b(?! (?:for|on|about|to|as|in)\b)"
+)
+_IT_IS = re.compile(
+    r"^\W*(?:so |then |and )?it(?:['’]ll| has to| needs to| should| must| will| shall|['’]s going to| is going to)"
+    r" (?:be|become) [\w.+#-]+(?: [\w.+#-]+)?\W*$"
+)
+_USE = re.compile(r"^\W*(?:(?:yes|yep|yeah|right|namely|and|that is)\W+)?(?:for|as) (?:the|our|my)\b")
 _THAT = re.compile(r"^\W*(?:that|this|it|both|which)\b")
 
 
 def passages(said: Iterable[prose.Sentence]) -> Iterator[prose.Sentence]:
     held: prose.Sentence | None = None
-    for sentence in said:
-        if held is not None and (_belong(held.text, sentence.text) if not sentence.first else _memo(held, sentence)):
+    every = list(said)
+    for sentence, following in zip(every, [*every[1:], None], strict=False):
+        waits = following is not None and not following.first and _used_for(sentence.text, following.text)
+        if held is not None and not waits and _continue(held, sentence):
             held = replace(held, text=f"{held.text} {sentence.text}")
             continue
         if held is not None:
@@ -36,6 +50,10 @@ def passages(said: Iterable[prose.Sentence]) -> Iterator[prose.Sentence]:
         held = sentence
     if held is not None:
         yield held
+
+
+def _continue(held: prose.Sentence, sentence: prose.Sentence) -> bool:
+    return _memo(held, sentence) if sentence.first else _belong(held.text, sentence.text)
 
 
 def _memo(before: prose.Sentence, sentence: prose.Sentence) -> bool:
@@ -51,16 +69,41 @@ def _belong(before: str, text: str) -> bool:
         return False
     if before.endswith("?"):
         return _answers(earlier.rsplit(": ", 1)[-1], text, low)
+    if _completes(before, earlier, text, low):
+        return True
     if _THAT.match(low) and (
-        (before.count(" ") <= 3 and "? " not in before and topics(text).marked) or changes.turns(low)
+        (before.count(" ") <= 4 and "? " not in before and topics(text).marked) or changes.turns(low)
     ):
         return True
+    if changes.DROPPED.search(low) and not words(text) & words(before) and _stands_alone(before, earlier):
+        return False
     if _lacks_topic(text, low, changes.turns(earlier)):
         dependent = changes.turns(low) or not phrases.CHOICE.search(low)
         return bool(dependent) or _open(before, earlier) or not _stands_alone(before, earlier)
     if changes.turns(low) or changes.turns(earlier):
         return _of_one_topic(before, text) or (_chooses_only(earlier) and _lacks_topic(before, earlier, False))
     return False
+
+
+def _completes(before: str, earlier: str, text: str, low: str) -> bool:
+    """`Context: queue. Outcome: Celery.`, `PASETO. Yes, for the tokens.`, `I would hate to see that. So please, no.`"""
+    if _BARE_NO.match(low) or (phrases.LABEL.search(low) and _TOPIC.match(earlier)):
+        return True
+    if _RULING.match(low) or _IT_IS.match(low) or _announces(before, earlier):
+        return bool(topics(before).marked)
+    return _used_for(before, text)
+
+
+def _used_for(before: str, text: str) -> bool:
+    """A name alone, and then what it is for."""
+    return before.count(" ") <= 2 and bool(_USE.match(text.lower())) and not topics(text).filled
+
+
+def _announces(before: str, low: str) -> bool:
+    """That something changes, and of what, but not yet what it becomes: `I stand corrected on the cache.`"""
+    if before.count(" ") > _LONG or ". " in before or not changes.turns(low) or phrases.CHOICE.search(low):
+        return False
+    return not topics(before).filled and not changes.DROPPED.search(low) and not changes.replaces(low)
 
 
 def _answers(question: str, text: str, low: str) -> bool:

@@ -41,7 +41,7 @@ LABEL = any_of(
     r"|requirements?|rules?|conventions?|polic(?:y|ies)|agreed|agreement|important|remember|guidelines?"
     r"|non-negotiables?|invariants?"
     r"|limits?|adr|ground rules|things to (?:remember|keep in mind)|entscheidung(?:en)?|vorgaben?|regeln?"
-    r"|verdict|conclusion|resolution|chosen|final (?:answer|call|choice)|decisi(?:ón|ones)"
+    r"|verdict|conclusion|resolution|outcome|ruling|chosen|final (?:answer|call|choice)|decisi(?:ón|ones)"
     r"|restricci(?:ón|ones)|décisions?|contraintes?|règles?|决定|约束|规则|決定|制約|ルール)(?:\s*(?:#"
     r"|no\.?)?\s*\d+)?\W{0,3}(?:[:：—–]|\s-\s|$)",
 )
@@ -150,8 +150,12 @@ TALK = re.compile(
     r"|look|test|try|read|let)|one (?:sec|moment)|haha|lol|sure|right|fine|exactly|ah|oh)\b",
 )
 UNREAL = any_of(  # whatever else such a sentence says, it settles nothing
-    r"\b(?:wonder(?:ing)?|what if|suppos(?:e|ing) (?:we|that|you)|hypothetical\w*|in theory|theoretically"
-    r"|in an ideal world"
+    r"\b(?:wonder(?:ing)?|what if|suppos(?:e|ing) (?:we|that|you|for|the)|hypothetical\w*|in theory|theoretically"
+    r"|in an? (?:ideal|perfect|different|parallel|better) world|(?:thought|mental) (?:experiment|exercise|game)"
+    r"|for the sake of argument|jury(?:['’]s| is) (?:still )?out|on the fence|as (?:just |merely )?an idea"
+    r"|(?:have|has|can|could|did|would)(?:n['’]?t| ?not) (?:yet )?rul(?:ed?|ing) out|according to (?:an?|some)"
+    r"|no (?:firm |clear |final )?(?:verdict|ruling|consensus|commitment|plans?) (?:on|for|yet)"
+    r"|(?:nowhere near|far from|(?:not|nowhere) close to) (?:an? )?(?:decision|decided|deciding|conclusion|verdict)"
     r"|if we (?:ever|were|had|used)|should we ever|had we|had i|if (?:i|it|they|money|time|only)\b.{0,20}\b(?:were|had)"
     r"|some ?day|one day|imagine|undecided|not (?:yet )?(?:decided|settled)|haven['’]t (?:yet )?(?:decided|made up)"
     r"|have not (?:yet )?(?:decided|made up)|nothing (?:is |has been )?(?:decided|settled)|no decision|tbd"
@@ -167,12 +171,13 @@ UNREAL = any_of(  # whatever else such a sentence says, it settles nothing
 HEDGED = any_of(
     r"\b(?:(?:we|i|you|they|it) may (?!not\b|never\b|only\b)|maybe|perhaps|might(?! as well)|not sure|unsure"
     r"|possibly|thinking (?:about|of)|(?:worth|should|could"
-    r"|might|are|am|to|['’](?:re|m)) consider(?:ing)?|could(?:n['’]t)?|one option"
+    r"|might|are|am|to|['’](?:re|m)) consider(?:ing)?|could(?:n['’]t)?(?!(?: not)? be (?:\w+er|more)\b)|one option"
     r"|option [a-d1-9]\b|alternatively|for example|for instance|would (?:be|have|fit|suit|work|make|do|probably"
     r"|also|help"
     r"|solve)|if we (?:use|go|went)|if you (?:want|prefer|like)|i (?:guess|suspect)|may (?:be|make|fit)"
     r"|pros?\b|cons\b|either|whether|in the (?:future|long run)|down the (?:road|line)"
-    r"|(?:sounds?|looks?) (?:tempting|interesting|promising|nice)|candidates?|contender"
+    r"|(?:sounds?|looks?) (?:tempting|interesting|promising|nice)|candidates?|contenders?|in the running"
+    r"|(?:long|short|wish|candidate)[ -]?list|cross(?:ed|es) my mind|on my radar|(?:an|some) ?other time|next year"
     r"|experiment(?:ing)? with|lean(?:ing)? towards?|vielleicht|könnte|quizás|tal vez|peut-être|pourrait)\b",
     r"\b(?:(?:let me know|tell me|explain|remind me)(?: \w+){0,3} (?:what|why|how|whether|if|about)|yes or no"
     r"|(?:your|any) (?:opinion|take|thoughts|view|experience|idea)s?|what (?:do )?you think|used to|previously"
@@ -205,11 +210,20 @@ HEARSAY = any_of(  # what others do or say
     rf"|ing))\b(?=.* (?:was|is|says?"
     rf"|said|praised?|recommend))|\b{_SITES} \w+s\b",
     r"\b(?:uses?|runs?|has|have|had|picked|chose|takes?|likes?)(?: \S+){1,4} (?:for|as|in) their\b",
+    r"\b(?:my|an?|some) \w+['’]s (?:startup|company|team|employer|firm|shop|project)\b",
+    r"\b(?:guys|folks|people|friends|devs|engineers) (?:over )?(?:at|from) [^,]{2,40}? \w+(?:ed|s)\b.*\btheir\b",
+    r"\b(?:reportedly|allegedly|supposedly|rumou?rs?|rumou?red|the competition|competitors?|job ads?)\b",
+    r"^\W*(?:an?|some|one|another) [^,;:.]{2,60}? (?:claim(?:s|ed)?|sa(?:ys?|id)|mention(?:s|ed)?|sw(?:ears?|ore)"
+    r"|brag(?:s|ged)?|boast(?:s|ed)?|rav(?:es?|ed)|report(?:s|ed)|argue[sd]?|told|tells)\b(?!.*\b(?:we|us|our|you)\b)",
 )
 REPORTED = any_of(
     r"\b(?:docs?|documentation|readme|article|blog(?: post)?|tutorial|stack ?overflow|comment|log|logs"
     r"|output|page|changelog|commit message) (?:says?|said|claims?|states?|mentions?|suggests?"
     r"|recommends?)\b",
+)
+BLOCKED = re.compile(
+    r"^\W*(?:(?:i['’]m|i am|we['’]re|we are|this is|currently|still|now) )*"
+    r"(?:blocked|blockers?|stuck)(?: (?:on|by|at))?(?::|\s)"
 )
 PROPOSAL = any_of(
     r"\b(?:i(?:['’]d| would)? (?:recommend|suggest|propose|go with)|my (?:recommendation|suggestion"

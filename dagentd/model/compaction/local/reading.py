@@ -110,12 +110,13 @@ class Reading:
     def _from_assistant(self, at: int, turn: Turn) -> None:
         said = list(prose.sentences(turn.words))
         for found in statements(said, by_user=False):
-            self._stated(found, at, turn)
+            if not phrases.BLOCKED.match(found.low):
+                self._stated(found, at, turn)
         self._claimed(wishes.claims(said), turn)
         for one in said:
             if phrases.PROPOSAL.search(one.text.lower()):
                 self._proposal = prose.shortened(prose.ungreeted(one.text))
-            elif one.text in errors(one.text):
+            elif phrases.BLOCKED.match(one.text.lower()) or one.text in errors(one.text):
                 self._failures.told(one.text, turn.id)
 
     def _claimed(self, claims: list[str], turn: Turn) -> None:

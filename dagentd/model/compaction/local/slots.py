@@ -64,7 +64,9 @@ def _rechosen(new: Statement, old: str, topic: Words) -> float:
     place = is_place(subject(new.text).names)
     if place != is_place(subject(old).names) or (place and not new.marker):
         return 0.0
-    if not fills(old, topic) or not (new.rejected or new.dropped or fills(new.text, topic, new.marker)):
+    if not fills(old, topic, 2 if changes.turns(old.lower()) else 0):  # what changed something is a choice as well
+        return 0.0
+    if not (new.rejected or new.dropped or fills(new.text, topic, new.marker)):
         return 0.0
     gives = _gives(new.text, topic)
     if False in (gives, _gives(old, topic)) or not (new.marker or gives or subject(new.text).names - topic):

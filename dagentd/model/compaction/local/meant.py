@@ -1,0 +1,68 @@
+"""Whether a sentence is meant: not when it only weighs, tells of others, or asks something of the next minute."""
+
+from __future__ import annotations
+
+import re
+
+from dagentd.model.compaction.local import asking, changes, phrases
+from dagentd.model.compaction.local.subjects import stem, words
+from dagentd.model.compaction.local.topics import topics
+
+_RULE = re.compile(
+    r"(?:^|[:;,—–] )(?:please |and |so |then )*(?:do not|don['’]?t|never|avoid|stop)\b"
+    r"|\b(?:must|shall|(?:should|can|could)(?:n['’]?t| ?not)|have to|has to|may not|may never)\b"
+)
+_NOUNS_TOO = frozenset(map(stem, ("search", "list", "print", "review", "push", "pull", "commit", "test")))
+_NEGATED = re.compile(r"(?:\b(?:not|never|nothing|no longer)|n['’]t) (?:an? |the |even |really )?$")
+CLAUSES = re.compile(r"[,;.?!—–]\s|\s\(|\s(?:but|so|yet|while|hence|therefore)\s")
+PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s")
+
+
+def unreal(low: str) -> bool:
+    """Not so `that is not up for debate`."""
+    return any(not _NEGATED.search(low, 0, found.start()) for found in phrases.UNREAL.finditer(low))
+
+
+def forbidden(low: str) -> bool:
+    """If you are ever tempted: don't."""
+    return re.search(r"[:,] (?:please )?(?:don['’]?t|do not|never)\W*$", low) is not None
+
+
+def weighed(low: str) -> bool:
+    """Weighed, or told of others."""
+    return any(talk.search(low) for talk in (phrases.HEDGED, phrases.REPORTED, phrases.HEARSAY))
+
+
+def settled(low: str) -> bool:
+    """It weighs something and then decides, each in a clause of its own: `X would have been nice, but we take Y.`"""
+    parts = {*PARTS.split(low), *CLAUSES.split(low)}
+    return any(words(part) and _decides(part) and not weighed(part) for part in parts)
+
+
+def _decides(clause: str) -> bool:
+    said = topics(clause)
+    if said.filled or _RULE.search(clause) or phrases.CHOICE.search(clause) or phrases.DECIDED.search(clause):
+        return True
+    return changes.turns(clause) or bool(
+        changes.SHIFT.search(clause) and (said.spoken or clause.startswith(("now ", "from ")))
+    )
+
+
+def momentary(low: str) -> bool:
+    """Not so `Look, the cache is Redis now`; `run it on NATS, not on Kafka`; `start with Redis for the cache`."""
+    found = asking.MOMENTARY.search(low)
+    if not found or _begins_topic(found[0], low):
+        return False
+    if (asking.MOVING.search(low) or " as " in low) and topics(low).filled:
+        return False
+    _, *rest = PARTS.split(low)
+    if any(phrases.CHOICE.search(part) for part in low.split(" and ")[1:]):
+        return False
+    return not any(map(_decides, rest)) and not changes.replaces(low)
+
+
+def _begins_topic(found: str, low: str) -> bool:
+    """`Search index on Meilisearch`: the verb is a noun, the first of a phrase that gets a value."""
+    verb = stem(found.split()[-1])
+    sure = 1 if verb in _NOUNS_TOO else 2
+    return any(each.sure >= sure and len(each.topic) > 1 and each.topic[0] == verb for each in topics(low).filled)
