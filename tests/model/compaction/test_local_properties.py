@@ -105,7 +105,8 @@ def test_every_operation_has_a_source_and_an_item_and_respects_decisions_and_pin
             assert isinstance(operation, Supersede)
         held, changes = perform(held, [operation], "")
         assert len(changes) == 1, "an operation that comes to nothing"
-    assert {item for item in items if item.pinned} <= set(held)
+    # Who says a pinned item once more adds a source to it, and changes nothing else.
+    assert {replace(item, sources=()) for item in items if item.pinned} <= {replace(item, sources=()) for item in held}
 
 
 @settings(deadline=None)
