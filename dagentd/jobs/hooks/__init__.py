@@ -31,7 +31,7 @@ def install(project: Project) -> Report:
     hooks, configured = survey(project), git_hooks.are_configurable()
     changes = _change(_own_script(project), contents.by_itself())
     if configured:
-        changes |= _configuring(project) | plan.uninstall(files_around(project, hooks))[0]
+        changes |= _configuring(project) | plan.uninstall(files_around(project, hooks)[0])[0]
     else:
         changes |= _unconfiguring(project) | plan.install(hooks)
     failed = apply(changes)
@@ -40,10 +40,11 @@ def install(project: Project) -> Report:
 
 
 def uninstall(project: Project) -> Report:
-    changes, refused = plan.uninstall(files_around(project, survey(project)))
+    held, unread = files_around(project, survey(project))
+    changes, refused = plan.uninstall(held)
     changes |= _unconfiguring(project) | _change(_own_script(project), None, folder=True)
     Spool(project).remove()
-    failed = refused | apply(changes)
+    failed = refused | unread | apply(changes)
     return Report([path for path in changes if path not in failed], failed, [])
 
 

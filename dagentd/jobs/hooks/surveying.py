@@ -56,14 +56,21 @@ def read_again(hooks: Sequence[Hook], changed: Collection[Path]) -> list[Hook]:
     return [replace(hook, held=_read(hook.target)) if hook.target in changed else hook for hook in hooks]
 
 
-def files_around(project: Project, hooks: Sequence[Hook]) -> dict[Path, bytes]:
+def files_around(project: Project, hooks: Sequence[Hook]) -> tuple[dict[Path, bytes], dict[Path, DagentdError]]:
     """Every file that may hold a part of ours: where git looks now, where it looks by default, and under the names that
-    other tools give to the hooks they replace (`post-commit.legacy`)."""
+    other tools give to the hooks they replace (`post-commit.legacy`); and the hooks that may not be read."""
     folders = {project.common_dir / "hooks", *(hook.path.parent for hook in hooks)}
     paths = {hook.target for hook in hooks} | {path for folder in folders for path in _regular(folder)}
     roots = list(checkouts(project).values())
     inside = sorted(path for path in paths if _owner(project, roots, path) is not None)
-    return {path: held for path in inside if (held := _read(path)) is not None}
+    held: dict[Path, bytes] = {}
+    unread = {}
+    for path in inside:
+        try:
+            held |= {path: found} if (found := _read(path)) is not None else {}
+        except NotAllowed as error:
+            unread[path] = error
+    return held, {path: error for path, error in unread.items() if path.name in EVENTS}
 
 
 def _hook(project: Project, roots: Sequence[Path], root: Path, path: Path) -> Hook:
@@ -110,7 +117,11 @@ def _read(path: Path) -> bytes | None:
     """None where no part of ours can be. One that cannot be read just now may have it: an error."""
     try:
         return files.read(path, _LARGEST_SCRIPT)
-    except (FileNotFoundError, CorruptFile, NotAllowed):
+    except (FileNotFoundError, CorruptFile):
+        return None
+    except NotAllowed as error:
+        if isinstance(error.__cause__, OSError):  # the system's word, and not ours on what is no regular file
+            raise
         return None
 
 
