@@ -19,6 +19,12 @@ PATIENCE = 60.0
 _STYLES = re.compile(r"\x1b\[[0-9;]*m")
 
 
+def _at_home() -> None:
+    """What a terminal gives to a command. Tests that a shell runs in the background have Ctrl-C ignored."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """One command on it. It is the leader of a session of its own, so that Ctrl-C reaches it as it would a user's."""
 
@@ -29,7 +35,7 @@ class Terminal:
         self.resize(columns, lines)
         self.process = subprocess.Popen(
             command, cwd=cwd, env=dict(env), stdin=slave, stdout=slave, stderr=slave,
-            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            start_new_session=True, preexec_fn=_at_home,
         )  # fmt: skip
         os.close(slave)
         self.said = ""
