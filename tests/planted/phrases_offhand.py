@@ -193,11 +193,11 @@ OFFHAND = Phrases(
         "Noted for later.",
     ),
     noted=(
-        "Got it.",
+        "Okay, got that.",
         "Understood.",
         "OK, will keep to that.",
         "Makes sense.",
-        "Clear.",
+        "All clear then.",
         "Thanks, good to know.",
     ),
     opening=(
@@ -213,7 +213,7 @@ OFFHAND = Phrases(
     closing=(
         "thx a lot",
         "back in 10",
-        "shout if anything is unclear",
+        "ping me if anything is unclear",
         "no rush at all",
         "cheers mate",
         "that's it for now",

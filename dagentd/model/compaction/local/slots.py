@@ -7,12 +7,11 @@ import re
 from dagentd.model.compaction.local import asking, changes, phrases
 from dagentd.model.compaction.local.chunks import spelt_out
 from dagentd.model.compaction.local.statements import Statement
-from dagentd.model.compaction.local.subjects import Subject, Words, subject, words
+from dagentd.model.compaction.local.subjects import Subject, Words, is_place, subject, words
 from dagentd.model.compaction.local.topics import beside, clauses, shared_topic, topics
 
 _DIGITS = re.compile(r"\d")
 _TOGETHER = re.compile(r"[.?!]\s\S")  # sentences stand together because one has the topic and one the choice
-_TICKET = re.compile(r"-\d{2,}$")
 _BAN = re.compile(r"^\W*(?:(?:and|please|pls|also)\s+)*(?:do not|don['’]?t|never|no|avoid|stop|let['’]?s not)\b")
 _BARE = 0.4  # certainty without naming what is replaced: less than anything that shares more
 
@@ -92,11 +91,6 @@ def _named(new: Statement, old: str, topic: Words) -> float:
     if not key or not whole - held - subject(old).content:
         return 0.0
     return 1.0 if key <= whole or (key & whole and (new.marker or new.rejected)) else 0.0
-
-
-def is_place(names: Words) -> bool:
-    """A path or the number of a ticket: nothing that a product could take the place of."""
-    return any("/" in name or _TICKET.search(name) for name in names)
 
 
 def _forbids(low: str) -> bool:
