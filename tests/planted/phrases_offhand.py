@@ -208,7 +208,7 @@ OFFHAND = Phrases(
         "two things.",
         "back from the standup.",
         "Nice work on the last one.",
-        "side note",
+        "side note:",
     ),
     closing=(
         "thx a lot",

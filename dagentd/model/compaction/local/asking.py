@@ -45,19 +45,18 @@ OPINION = re.compile(
     r"\bwould you (?:rather |personally |ever )?(?:use|choose|pick|go|recommend|prefer|take|say|suggest|consider)\b"
 )
 PLEASE = re.compile(r"\w,? (?:please|pls)[.!]*$")
-TAG = re.compile(
-    r"[,.]?\s+(?:ok(?:ay)?|alright|all right|please|pls|deal|got it|understood|agreed|clear|yeah"
-    r"|(?:can|could|will|would) you)\s?\?+$"
+TAG = re.compile(  # a question behind a statement, about nothing else
+    r"(?:[,.;]\s+|\s)(?:ok(?:ay)?|alright|all right|please|pls|deal|got it|understood|agreed|clear|yeah|right|cool|no|(?:can|could"
+    r"|will|would) you|[,.;] (?:is|does|can|could|will|would|are|do|shall) (?:that|this|it|you|we)(?: (?:do|take|look into|work"
+    r"|see to|handle|fix|make|agree|ok|okay|fine|clear|good|right|for me|with you|for you|to you|that|this|it)){0,3})\s?\?+$"
 )
-QUESTION = re.compile(
-    r"^\W*(?:(?:why|how|what|where|who)(?! (?:i|we|you|they|he|she|the|our|my) )|which"
-    r"|is|are|does|do(?! not)|did|am|was|were|shall (?:i"
-    r"|we)|should (?:i|we|the|our|it|this|that|they)|(?:can|could|would|will) (?:the|our|it|this|that|they)|has|had"
-    r"|have (?:you|we|they|i|any\w*)|(?:is|are|does|do|did|was)n['’]t (?:we|you|they|it"
-    r"|that"
-    r"|there)|any(?:one|body) (?:know|ha[sv]e?|got|here|else|seen|tried|using|remember|up|familiar)s?"
-    r"|any (?:idea|clue|news|updates?|thoughts?|opinions?|chance|luck|reason|suggestions?|progress|objections?"
-    r"|questions?|way|hints?|experience)|(?:and )?(?:what|how) about)\b(?!['’])",
+QUESTION = re.compile(  # also without its mark
+    r"^\W*(?:(?:so|and|but|wait|hey|hm+|ok)\W+)*(?:(?:why|how|what|where|who|which)\b(?!['’]?s? (?:i|we|you|they|he|she|the"
+    r"|our|my) )(?!.* is (?:that|to)\b)|(?:does|did)(?:n['’]t)? \w|(?:is|are|was|were)(?:n['’]t)? (?!\w+(?:ed|en)\b|very|really"
+    r"|ok|fine|not|never|a must|important|strictly)|(?:do|am|shall|should|can|could|would|will)(?:n['’]t)? (?:the|it|this|that"
+    r"|there|we|i|they|our|my|any\w*|some\w*|people)\b|ha(?:s|ve|d) (?:you|we|they|i|any\w*|some\w*)\b|any(?:one|body) (?:know"
+    r"|ha[sv]e?|got|here|else|seen|tried|using|remember|up|familiar)s?\b|any (?:idea|clue|news|updates?|thoughts?|opinions?"
+    r"|chance|luck|reason|suggestions?|progress|objections?|questions?|way|hints?|experience)\b)"
 )
 MOMENTARY = any_of(  # asked of the next minute, and over with it
     r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on"

@@ -14,13 +14,9 @@ _RULE = re.compile(
 )
 _NOUNS_TOO = frozenset(map(stem, ("search", "list", "print", "review", "push", "pull", "commit", "test")))
 _NEGATED = re.compile(r"(?:\b(?:not|never|nothing|no longer)|n['’]t) (?:an? |the |even |really )?$")
+_REFUSES = re.compile(r"(?:so |and |but |hence |please |we )*(?:no|not|never|don['’]?t|do not)\b")
 CLAUSES = re.compile(r"[,;.?!—–]\s|\s\(|\s(?:but|so|yet|while|hence|therefore)\s")
 PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s")
-
-
-def unreal(low: str) -> bool:
-    """Not so `that is not up for debate`."""
-    return any(not _NEGATED.search(low, 0, found.start()) for found in phrases.UNREAL.finditer(low))
 
 
 def forbidden(low: str) -> bool:
@@ -29,18 +25,22 @@ def forbidden(low: str) -> bool:
 
 
 def weighed(low: str) -> bool:
-    """Weighed, or told of others."""
-    return any(talk.search(low) for talk in (phrases.HEDGED, phrases.REPORTED, phrases.HEARSAY))
+    """Weighed, or told of others; not so `that is not up for debate`."""
+    if any(not _NEGATED.search(low, 0, found.start()) for found in phrases.DOUBT.finditer(low)):
+        return True
+    return bool(phrases.REPORTED.search(low) or phrases.HEARSAY.search(low))
 
 
 def settled(low: str) -> bool:
     """It weighs something and then decides, each in a clause of its own: `X would have been nice, but we take Y.`"""
     parts = {*PARTS.split(low), *CLAUSES.split(low)}
-    return any(words(part) and _decides(part) and not weighed(part) for part in parts)
+    return any(_decides(part) and not weighed(part) for part in parts)
 
 
 def _decides(clause: str) -> bool:
     said = topics(clause)
+    if not words(clause):  # `so let's do that`, `never`
+        return bool(phrases.CHOICE.search(clause) or _REFUSES.match(clause))
     if said.filled or _RULE.search(clause) or phrases.CHOICE.search(clause) or phrases.DECIDED.search(clause):
         return True
     return changes.turns(clause) or bool(
