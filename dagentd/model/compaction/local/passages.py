@@ -10,17 +10,11 @@ from dagentd.model.compaction.local import asking, changes, phrases, prose
 from dagentd.model.compaction.local.chunks import chunks
 from dagentd.model.compaction.local.judging import STRONG, judged
 from dagentd.model.compaction.local.subjects import is_place, subject, words
-from dagentd.model.compaction.local.topics import shared_topic, topics
+from dagentd.model.compaction.local.topics import IDLE, shared_topic, topics
 
 _FEW = 3  # words of a choice that names no topic
 _LONG = 12  # spaces; such a choice is short
 _TITLE = 4  # spaces of a line that only says what the next is about
-# Of a decision these say nothing: neither what it is about nor what was chosen.
-_IDLE = words(
-    "job trick way replacement successor alternative answer winner pick solution option comes choice better best fit"
-    " idea destination home status accepted approved result verdict conclusion happy fine good right sure final end"
-    " story question matter case deal period done time years day week simple easy clear great thanks cheers promise"
-)
 _THANKS = re.compile(r"\b(?:thanks?|thx|cheers|ta)\b")
 _TOPIC = re.compile(r"(?:^|[.;] )\W*(?:topic|subject|title|context|re|about|area|question|item|issue)\s*:\s*\S")
 _RULING = re.compile(
@@ -87,7 +81,7 @@ def _belong(before: str, text: str) -> bool:
         return False
     if before.endswith("?"):
         return _answers(earlier.rsplit(": ", 1)[-1], text, low)
-    if not words(text) - _IDLE and not subject(text).values:
+    if not words(text) - IDLE and not subject(text).values:
         return bool(_REMARK.search(low)) or changes.turns(low)  # `We do not.`, `Do that.`
     if _TOPIC.search(earlier) and (phrases.LABEL.search(low) or phrases.KEYED.match(low) or phrases.CHOICE.search(low)):
         return True
@@ -156,11 +150,10 @@ def _lacks_topic(text: str, few: int = _FEW) -> bool:
     if text.count(" ") > _LONG:
         return False
     about, said = subject(text), topics(text)
-    content = about.content - _IDLE
-    if len(content) > few or (about.scope - about.names - _IDLE):
+    content = about.content - IDLE
+    if len(content) > few or (about.scope - about.names - IDLE):
         return False
-    spoken = {*(each.topic for each in said.filled), *said.marked}
-    if any(not _IDLE.issuperset(phrase) for phrase in spoken):
+    if said.filled or said.marked:
         return False
     return not phrases.FIRM.search(text.lower()) or not content
 

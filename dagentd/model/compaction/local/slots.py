@@ -8,7 +8,7 @@ from dagentd.model.compaction.local import asking, changes, phrases
 from dagentd.model.compaction.local.chunks import spelt_out
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Subject, Words, is_place, subject, words
-from dagentd.model.compaction.local.topics import beside, clauses, shared_topic, topics
+from dagentd.model.compaction.local.topics import beside, clauses, common_topic, shared_topic, topics
 
 _DIGITS = re.compile(r"\d")
 _TOGETHER = re.compile(r"[.?!]\s\S")  # sentences stand together because one has the topic and one the choice
@@ -18,13 +18,22 @@ _BARE = 0.4  # certainty without naming what is replaced: less than anything tha
 
 def on_topic(new: Statement, old: str) -> float:
     """How sure it is that both fill the same slot, and differently; 0 where one of them fills none."""
-    topic = shared_topic(new.text, old)
+    topic = shared_topic(new.text, old) or common_topic(new.text, old)
     if not topic:
         return 0.0
     one, other = _numbers(new.text), _numbers(old)
     if one or other or _counted(new.text, topic) != _counted(old, topic):
         return _renumbered(new, old, topic, one, other)
     return max(_named(new, old, topic), _rechosen(new, old, topic))
+
+
+def retold(new: Statement, old: str) -> bool:
+    """It has the topic and what was chosen for it, and another choice: whoever reads it needs the earlier one no more."""
+    topic = common_topic(new.text, old)
+    one, other = subject(new.text), subject(old)
+    names = one.names | other.names
+    chosen = (other.content & names) - topic
+    return bool(topic and chosen and chosen & one.content and (one.content & names) - other.content - topic)
 
 
 def _counted(text: str, topic: Words) -> bool:
