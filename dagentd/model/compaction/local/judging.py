@@ -150,4 +150,4 @@ def _decided(low: str) -> bool:
 
 
 def _hedged(low: str) -> bool:
-    return bool(phrases.DOUBT.search(low) or phrases.HEDGED.search(low))
+    return any(doubt.search(low) for doubt in (phrases.UNREAL, phrases.DOUBT, phrases.HEDGED))

@@ -15,6 +15,7 @@ _RULE = re.compile(
 _NOUNS_TOO = frozenset(map(stem, ("search", "list", "print", "review", "push", "pull", "commit", "test")))
 _NEGATED = re.compile(r"(?:\b(?:not|never|nothing|no longer)|n['’]t) (?:an? |the |even |really )?$")
 _REFUSES = re.compile(r"(?:so |and |but |hence |please |we )*(?:no|not|never|don['’]?t|do not)\b")
+_BUT = re.compile(r"[,;—–] (?:so|but|and|hence|thus|therefore|anyway|still|then|yet)\b|[.!?;] ")
 CLAUSES = re.compile(r"[,;.?!—–]\s|\s\(|\s(?:but|so|yet|while|hence|therefore)\s")
 PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s")
 
@@ -25,14 +26,22 @@ def forbidden(low: str) -> bool:
 
 
 def weighed(low: str) -> bool:
-    """Weighed, or told of others; not so `that is not up for debate`."""
-    if any(not _NEGATED.search(low, 0, found.start()) for found in phrases.DOUBT.finditer(low)):
-        return True
-    return bool(phrases.REPORTED.search(low) or phrases.HEARSAY.search(low))
+    """Weighed, or told of others."""
+    return _unreal(low) > 0 or any(talk.search(low) for talk in (phrases.DOUBT, phrases.REPORTED, phrases.HEARSAY))
+
+
+def _unreal(low: str) -> int:
+    """Where that is said; not so `that is not up for debate`."""
+    ends = [each.end() for each in phrases.UNREAL.finditer(low) if not _NEGATED.search(low, 0, each.start())]
+    return max(ends, default=0)
 
 
 def settled(low: str) -> bool:
     """It weighs something and then decides, each in a clause of its own: `X would have been nice, but we take Y.`"""
+    begin = _unreal(low)
+    if begin:
+        turn = _BUT.search(low, begin)
+        low = low[turn.start() :] if turn else ""
     parts = {*PARTS.split(low), *CLAUSES.split(low)}
     return any(_decides(part) and not weighed(part) for part in parts)
 

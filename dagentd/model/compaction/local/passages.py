@@ -15,6 +15,7 @@ from dagentd.model.compaction.local.topics import IDLE, shared_topic, topics
 _FEW = 3  # words of a choice that names no topic
 _LONG = 12  # spaces; such a choice is short
 _TITLE = 4  # spaces of a line that only says what the next is about
+_ORDER = re.compile(r"^\W*(?:please |and |also )?(?:use|take|prefer|keep|pin|set|choose|pick|we only|only|all|every|no)\b")
 _THANKS = re.compile(r"\b(?:thanks?|thx|cheers|ta)\b")
 _TOPIC = re.compile(r"(?:^|[.;] )\W*(?:topic|subject|title|context|re|about|area|question|item|issue)\s*:\s*\S")
 _RULING = re.compile(
@@ -49,7 +50,7 @@ def passages(said: Iterable[prose.Sentence]) -> Iterator[prose.Sentence]:
 def _under_its_title(sentence: prose.Sentence) -> prose.Sentence:
     """What is only a choice, in a list or below a heading."""
     title = sentence.lead.strip("#*_ :：").strip()
-    if not title or not _is_title(title) or not _lacks_topic(sentence.text):
+    if not title or not _is_title(title) or not subject(f"- {sentence.text}").names or not _lacks_topic(sentence.text):
         return sentence
     return replace(sentence, text=f"{title}: {sentence.text}")
 
@@ -63,7 +64,9 @@ def _below(before: prose.Sentence, sentence: prose.Sentence) -> bool:
     low = sentence.text.lower()
     if _TOPIC.search(before.text.lower()):
         return bool(phrases.KEYED.match(low)) or bool(phrases.LABEL.search(low))
-    return _is_title(before.text) and _has_value(sentence.text) and _lacks_topic(sentence.text)
+    if sentence.listed or not _is_title(before.text):
+        return False
+    return _has_value(sentence.text) and _lacks_topic(sentence.text)
 
 
 def _is_title(text: str) -> bool:
@@ -77,10 +80,12 @@ def _belong(before: str, text: str) -> bool:
     if len(before) + len(text) > prose.LONGEST or text.endswith("?"):
         return False
     low, earlier = text.lower(), prose.ungreeted(before).lower()
-    if _is_talk(before, earlier) or _is_talk(text, low):
-        return False
     if before.endswith("?"):
         return _answers(earlier.rsplit(": ", 1)[-1], text, low)
+    if _used_for(before, text):
+        return True
+    if _is_talk(before, earlier) or _is_talk(text, low):
+        return False
     if not words(text) - IDLE and not subject(text).values:
         return bool(_REMARK.search(low)) or changes.turns(low)  # `We do not.`, `Do that.`
     if _TOPIC.search(earlier) and (phrases.LABEL.search(low) or phrases.KEYED.match(low) or phrases.CHOICE.search(low)):
@@ -88,7 +93,7 @@ def _belong(before: str, text: str) -> bool:
     waits = _leaves_open(before, earlier)
     if _lacks_topic(text, 2 * _FEW if waits else _FEW):
         return waits or bool(_HENCE.search(low)) or not _both_stand(before, text)
-    if _used_for(before, text) or (waits and (_is_label(text) or bool(_RULING.match(low)))):
+    if waits and (_is_label(text) or _RULING.match(low)):
         return True
     if _THAT.match(low) and (before.count(" ") <= _TITLE or changes.turns(low)) and "? " not in before:
         return True
@@ -98,12 +103,12 @@ def _belong(before: str, text: str) -> bool:
 
 
 def _is_talk(text: str, low: str) -> bool:
-    return bool(phrases.TALK.match(low)) and not topics(text).marked and not changes.turns(low)
+    return bool(phrases.TALK.match(low)) and not topics(text).filled and not changes.turns(low)
 
 
 def _used_for(before: str, text: str) -> bool:
     """A choice alone, and then what it is for: `PASETO. Yes, for the tokens.`"""
-    if _has_value(text) or not _lacks_topic(before) or not topics(text).marked:
+    if _has_value(text) or phrases.TALK.match(before.lower()) or not _lacks_topic(before) or not topics(text).marked:
         return False
     return before.count(" ") <= 2 or bool(_BACK.search(text.lower()))
 
@@ -122,7 +127,9 @@ def _is_label(text: str) -> bool:
 
 
 def _both_stand(before: str, text: str) -> bool:
-    return all((rated := judged(one, "", True)) is not None and rated[1] == STRONG for one in (before, text))
+    """`Use Redis for the cache. Use pnpm.`"""
+    rated = judged(before, "", True)
+    return bool(_ORDER.match(text.lower())) and rated is not None and rated[1] == STRONG
 
 
 def _answers(question: str, text: str, low: str) -> bool:

@@ -149,28 +149,30 @@ TALK = re.compile(
     r"|right|true|weird|odd|strange)|got it|makes sense|hello|hi|hey|good morning|i['’]ll (?:be|take|check"
     r"|look|test|try|read|let)|one (?:sec|moment)|haha|lol|sure|right|fine|exactly|ah|oh)\b",
 )
-DOUBT = any_of(  # only weighed, dreamt of, asked about or put off
-    r"\b(?:maybe|perhaps|possibly|might(?! as well)|could|(?:we|i|they|it) may (?!not\b|never\b|only\b)"
-    r"|may (?:be|make|fit)|dunno|unsure|undecided|not (?:yet |really |quite |so |entirely )?(?:sure|certain|decided|settled)"
-    r"|(?:have|has)(?:n['’]t| not) (?:yet )?(?:decided|made up|ruled out)|nothing (?:is |has been )?(?:decided|settled)"
-    r"|no (?:firm |clear |final )?(?:verdict|ruling|consensus|commitment|plans?|decision|conclusion|idea|opinion)\b"
-    r"(?! (?:is|are|to) )|(?:nowhere near|far from|close to) (?:an? )?(?:decision|decided|deciding|conclusion|verdict)"
-    r"|(?:can['’]t|cannot|need to|have to|yet to) (?:decide|choose)|torn between|tbd|up for debate|back and forth|who knows"
-    r"|jury(?:['’]s| is) (?:still )?out|on the fence|still (?:thinking|weighing|comparing|evaluating|unclear|undecided)"
-    r"|wonder(?:ing)?|what if|suppos(?:e|ing) (?:we|that|you|for|the)|hypothetical\w*|in theory|theoretically|imagine"
+UNREAL = any_of(  # nothing of the sentence holds, unless another clause says so
+    r"\b(?:wonder(?:ing)?|what if|suppos(?:e|ing) (?:we|that|you|for|the)|hypothetical\w*|in theory|theoretically|imagine"
     r"|(?:thought|mental) (?:experiment|exercise|game)|for the sake of argument|as (?:just |merely )?an idea"
     r"|in an? (?:ideal|perfect|different|parallel|better) world|should we ever|had (?:we|i)|were (?:we|i) to"
-    r"|if (?:we (?:ever|were|had|used)|(?:i|it|they|money|time|only)\b.{0,20}\b(?:were|had))"
-    r"|think(?:ing)? (?:about|of|out loud)|half thinking|toying with|tempted|just (?:an idea|a thought|thinking|musing"
-    r"|dreaming|brainstorming)|(?:idle|random) thought|cross(?:ed|es) my mind|on my radar|i keep thinking"
-    r"|consider(?:ing)?(?! (?:it|this|that|the \w+ (?:\w+ )?(?:done|closed|settled|decided)))|lean(?:ing)? towards?"
-    r"|(?:one|an) option|option [a-d1-9]|alternatively|candidates?|contenders?|in the running"
-    r"|(?:long|short|wish|candidate)[ -]?list|worth (?:a look|a try|trying|exploring|considering|looking|thinking"
-    r"|evaluating)|some ?day|one day|(?:an|some) ?other time|next year|down the (?:road|line)|in the (?:future|long run)"
-    r"|(?:leave|keep) (?:that|it|this) open|park (?:that|it|this)|sleep on it|nothing to act on|keep .{1,40} in mind as"
-    r"|(?:thoughts|opinions?) on|curious (?:what|how|if|whether|about)|(?:your|any) (?:opinion|take|thoughts|view|input)"
-    r"|what (?:do )?you think|(?:let me know|tell me|explain|remind me)(?: \w+){0,3} (?:what|why|how|whether|if|about)"
-    r"|vielleicht|könnte|quizás|tal vez|peut-être|pourrait)\b|也许|可能|かもしれ",
+    r"|if (?:we (?:ever|were|had|used)|(?:i|it|they|money|time|only)\b.{0,20}\b(?:were|had))|according to (?:an?|some)"
+    r"|not (?:yet |really |quite |so |entirely )?(?:sure|certain|decided|settled)|unsure|undecided|dunno|tbd|who knows"
+    r"|(?:have|has|can|could)(?:n['’]t| ?not) (?:yet )?(?:decided?|made up|ruled? out)|nothing (?:is |has been )?(?:decided"
+    r"|settled)|no (?:firm |clear |final )?(?:verdict|ruling|consensus|commitment|plans?|decision|conclusion|idea|opinion)\b"
+    r"(?! (?:is|are|to) )|(?:nowhere near|far from|close to) (?:an? )?(?:decision|decided|deciding|conclusion|verdict)"
+    r"|(?:can['’]t|need to|have to|yet to) (?:decide|choose)|torn between|up for debate|back and forth|jury(?:['’]s| is)"
+    r" (?:still )?out|on the fence|still (?:thinking|weighing|comparing|evaluating|unclear)|think(?:ing)? out loud"
+    r"|half thinking|toying with|tempted|i keep thinking|just (?:an idea|a thought|thinking|musing|dreaming|brainstorming)"
+    r"|(?:idle|random) thought|(?:leave|keep) (?:that|it|this) open|park (?:that|it|this)|sleep on it|nothing to act on"
+    r"|some ?day|one day|(?:thoughts|opinions?) on|curious (?:what|how|if|whether|about)|what (?:do )?you think)\b"
+    r"|也许|可能|かもしれ",
+)
+DOUBT = any_of(  # only weighed, asked about or put off
+    r"\b(?:maybe|perhaps|possibly|might(?! as well)|could|(?:we|i|they|it) may (?!not\b|never\b|only\b)|may (?:be|make|fit)"
+    r"|think(?:ing)? (?:about|of)|cross(?:ed|es) my mind|on my radar|(?:worth|should|are|am|to|['’](?:re|m)) consider(?:ing)?"
+    r"|lean(?:ing)? towards?|(?:one|an) option|option [a-d1-9]|alternatively|candidates?|contenders?|in the running"
+    r"|(?:long|short|wish|candidate)[ -]?list|worth (?:a look|a try|trying|exploring|looking|thinking|evaluating)"
+    r"|(?:an|some) ?other time|next year|down the (?:road|line)|in the (?:future|long run)|keep .{1,40} in mind as"
+    r"|(?:your|any) (?:opinion|take|thoughts|view|input)|(?:let me know|tell me|explain|remind me)(?: \w+){0,3} (?:what|why"
+    r"|how|whether|if|about)|vielleicht|könnte|quizás|tal vez|peut-être|pourrait)\b",
 )
 HEDGED = any_of(  # how an assistant tells of what it did not choose
     r"\b(?:would (?:be|have|fit|suit|work|make|do|probably|also|help|solve)|for (?:example|instance)|pros?\b|cons\b"
