@@ -53,7 +53,7 @@ TAG = re.compile(  # a question behind a statement, about nothing else
 QUESTION = re.compile(  # also without its mark
     r"^\W*(?:(?:so|and|but|wait|hey|hm+|ok)\W+)*(?:(?:why|how|what|where|who|which)\b(?!['’]?s? (?:i|we|you|they|he|she|the"
     r"|our|my) )(?!.* is (?:that|to)\b)|(?:does|did)(?:n['’]t)? \w|(?:is|are|was|were)(?:n['’]t)? (?!\w+(?:ed|en)\b|very|really"
-    r"|ok|fine|not|never|a must|important|strictly)|(?:do|am|shall|should|can|could|would|will)(?:n['’]t)? (?:the|it|this|that"
+    r"|ok|fine|not|never|a must|important|strictly)|do you\b|(?:do|am|shall|should|can|could|would|will)(?:n['’]t)? (?:the|it|this|that"
     r"|there|we|i|they|our|my|any\w*|some\w*|people)\b|ha(?:s|ve|d) (?:you|we|they|i|any\w*|some\w*)\b|any(?:one|body) (?:know"
     r"|ha[sv]e?|got|here|else|seen|tried|using|remember|up|familiar)s?\b|any (?:idea|clue|news|updates?|thoughts?|opinions?"
     r"|chance|luck|reason|suggestions?|progress|objections?|questions?|way|hints?|experience)\b)"

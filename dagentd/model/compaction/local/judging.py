@@ -7,6 +7,7 @@ from typing import Literal
 
 from dagentd.model.compaction.local import asking, changes, meant, phrases
 from dagentd.model.compaction.local.chunks import Chunk
+from dagentd.model.compaction.local.subjects import words
 from dagentd.model.compaction.local.topics import topics
 
 Kind = Literal["decision", "request", "fact"]
@@ -50,7 +51,7 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
         return ("request", STRONG) if asking.WISHED.search(plain) else None
     if phrases.FIRM.search(plain):
         return "decision", STRONG
-    if asking.QUESTION.match(plain) and "? " not in plain and ": " not in plain:
+    if meant.asks(plain):
         return None
     if asking.DEFERRED.search(plain):
         return "request", STRONG
@@ -106,8 +107,9 @@ def _told(text: str, low: str) -> Rated | None:
         return "decision", STRONG
     if _PRECISE.search(text) or phrases.KEYED.match(low) or _NAMED.search(text) or low.startswith(("please ", "pls ")):
         return "fact", MEDIUM
-    idle = text.endswith((":", "："))
-    return ("fact", WEAK) if not idle and (text.count(" ") >= 4 or (not text.isascii() and len(text) >= 6)) else None
+    if text.endswith((":", "：")) or (text.isascii() and len(words(text)) < 2):
+        return None
+    return ("fact", WEAK) if len(text) >= 6 else None
 
 
 def _is_choice(value: Chunk) -> bool:

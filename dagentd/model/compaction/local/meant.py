@@ -14,7 +14,12 @@ _RULE = re.compile(
 )
 _NOUNS_TOO = frozenset(map(stem, ("search", "list", "print", "review", "push", "pull", "commit", "test")))
 _NEGATED = re.compile(r"(?:\b(?:not|never|nothing|no longer)|n['’]t) (?:an? |the |even |really )?$")
-_REFUSES = re.compile(r"(?:so |and |but |hence |please |we )*(?:no|not|never|don['’]?t|do not)\b")
+_REFUSES = re.compile(r"(?:so |and |but |hence |please |we )*(?:no|not|never|don['’]?t|do not)\b(?! (?:today|yet|now|sure))")
+_STATES = re.compile(r"\W*(?:(?:and|so|but|hence|then|please|also) )*(?:we|you|our|the|all|every\w*|no|nobody|nothing|each|any)\b")
+_OTHERS = re.compile(
+    r"\b(?:you|anyone|anybody|someone|somebody|whoever|who|people|nobody|no one)(?:['’]re| is| are| was| were| ever| still"
+    r"| feels?| get| might be| should be)* $"
+)
 _BUT = re.compile(r"[,;—–] (?:so|but|and|hence|thus|therefore|anyway|still|then|yet)\b|[.!?;] ")
 CLAUSES = re.compile(r"[,;.?!—–]\s|\s\(|\s(?:but|so|yet|while|hence|therefore)\s")
 PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s")
@@ -31,9 +36,9 @@ def weighed(low: str) -> bool:
 
 
 def _unreal(low: str) -> int:
-    """Where that is said; not so `that is not up for debate`."""
-    ends = [each.end() for each in phrases.UNREAL.finditer(low) if not _NEGATED.search(low, 0, each.start())]
-    return max(ends, default=0)
+    """Where that is said; not so `that is not up for debate`, `if you are not sure`."""
+    found = (each for each in phrases.UNREAL.finditer(low) if not _NEGATED.search(low, 0, each.start()))
+    return max((each.end() for each in found if not _OTHERS.search(low, 0, each.start())), default=0)
 
 
 def settled(low: str) -> bool:
@@ -47,14 +52,23 @@ def settled(low: str) -> bool:
 
 
 def _decides(clause: str) -> bool:
-    said = topics(clause)
+    """Whatever is said plainly: of something, or that it is so or is not."""
     if not words(clause):  # `so let's do that`, `never`
         return bool(phrases.CHOICE.search(clause) or _REFUSES.match(clause))
-    if said.filled or _RULE.search(clause) or phrases.CHOICE.search(clause) or phrases.DECIDED.search(clause):
+    if topics(clause).filled or _RULE.search(clause) or phrases.CHOICE.search(clause) or phrases.DECIDED.search(clause):
         return True
-    return changes.turns(clause) or bool(
-        changes.SHIFT.search(clause) and (said.spoken or clause.startswith(("now ", "from ")))
-    )
+    if _STATES.match(clause) and len(words(clause)) > 1:
+        return True
+    said = topics(clause).spoken or clause.startswith(("now ", "from "))
+    return changes.turns(clause) or bool(changes.SHIFT.search(clause) and said)
+
+
+def asks(low: str) -> bool:
+    """Also without a mark; not so `should anybody ask, the cache is Redis`."""
+    if not asking.QUESTION.match(low) or "? " in low or ": " in low:
+        return False
+    _, *rest = PARTS.split(low)
+    return not any(_decides(part) and not weighed(part) for part in rest)
 
 
 def momentary(low: str) -> bool:

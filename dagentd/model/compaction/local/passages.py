@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from dagentd.model.compaction.local import asking, changes, phrases, prose
+from dagentd.model.compaction.local import asking, changes, meant, phrases, prose
 from dagentd.model.compaction.local.chunks import chunks
 from dagentd.model.compaction.local.judging import STRONG, judged
 from dagentd.model.compaction.local.subjects import is_place, subject, words
@@ -86,9 +86,11 @@ def _belong(before: str, text: str) -> bool:
         return True
     if _is_talk(before, earlier) or _is_talk(text, low):
         return False
+    if _TOPIC.search(earlier) and (phrases.LABEL.search(low) or phrases.KEYED.match(low) or phrases.CHOICE.search(low)):
+        return True
     if not words(text) - IDLE and not subject(text).values:
         return bool(_REMARK.search(low)) or changes.turns(low)  # `We do not.`, `Do that.`
-    if _TOPIC.search(earlier) and (phrases.LABEL.search(low) or phrases.KEYED.match(low) or phrases.CHOICE.search(low)):
+    if _BACK.search(low) and not _has_value(text) and _has_value(before) and not meant.weighed(earlier):
         return True
     waits = _leaves_open(before, earlier)
     if _lacks_topic(text, 2 * _FEW if waits else _FEW):
@@ -118,7 +120,7 @@ def _leaves_open(before: str, low: str) -> bool:
     named = sum(chunk.named and chunk.value for chunk in chunks(before))
     if changes.turns(low) or subject(before).negative:
         return named <= 1
-    return not named and not topics(before).filled and bool(topics(before).marked)
+    return not named and not subject(before).values and bool(topics(before).marked)
 
 
 def _is_label(text: str) -> bool:
@@ -138,13 +140,15 @@ def _answers(question: str, text: str, low: str) -> bool:
         return True
     if phrases.AFFIRMED.match(low) and not _THANKS.search(low):
         return True
+    if phrases.TALK.match(low):
+        return False
     bare = question.count(" ") <= 3
     if not _lacks_topic(text):
         return bare and changes.turns(low)
     if asking.POLITE.search(question) or asking.QUESTION.match(question):
         about = subject(text)
         return bool(phrases.CHOICE.search(low) or changes.turns(low) or about.values or is_place(about.names))
-    return not phrases.TALK.match(low)
+    return not asking.QUESTION.match(low)
 
 
 def _has_value(text: str) -> bool:

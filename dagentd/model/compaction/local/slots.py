@@ -8,7 +8,7 @@ from dagentd.model.compaction.local import asking, changes, phrases
 from dagentd.model.compaction.local.chunks import spelt_out
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Subject, Words, is_place, subject, words
-from dagentd.model.compaction.local.topics import beside, clauses, common_topic, shared_topic, topics
+from dagentd.model.compaction.local.topics import IDLE, beside, clauses, common_topic, shared_topic, topics
 
 _DIGITS = re.compile(r"\d")
 _TOGETHER = re.compile(r"[.?!]\s\S")  # sentences stand together because one has the topic and one the choice
@@ -18,7 +18,9 @@ _BARE = 0.4  # certainty without naming what is replaced: less than anything tha
 
 def on_topic(new: Statement, old: str) -> float:
     """How sure it is that both fill the same slot, and differently; 0 where one of them fills none."""
-    topic = shared_topic(new.text, old) or common_topic(new.text, old)
+    topic = shared_topic(new.text, old)
+    if not topic and new.marker and not (topics(new.text).plain and topics(old).plain):
+        topic = common_topic(new.text, old)
     if not topic:
         return 0.0
     one, other = _numbers(new.text), _numbers(old)
@@ -28,12 +30,17 @@ def on_topic(new: Statement, old: str) -> float:
 
 
 def retold(new: Statement, old: str) -> bool:
-    """It has the topic and what was chosen for it, and another choice: whoever reads it needs the earlier one no more."""
+    """It has the topic and what was chosen for it, and another choice: whoever reads it needs the earlier one no more.
+    What was chosen may also stand in the sentence beside it: `Legal said no to Avro. So protobuf for the wire format.`"""
     topic = common_topic(new.text, old)
-    one, other = subject(new.text), subject(old)
-    names = one.names | other.names
+    if not topic:
+        return False
+    one, other, near = subject(new.text), subject(old), words(new.around)
+    names = one.names | other.names | subject(new.around).names
     chosen = (other.content & names) - topic
-    return bool(topic and chosen and chosen & one.content and (one.content & names) - other.content - topic)
+    if not chosen and new.marker > 1:
+        chosen = other.content - topic - IDLE
+    return bool(chosen & (one.content | near) and one.content - other.content - topic - near - IDLE)
 
 
 def _counted(text: str, topic: Words) -> bool:

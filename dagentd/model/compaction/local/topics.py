@@ -16,7 +16,7 @@ IDLE = words(
     "job trick way replacement successor alternative answer winner pick solution option comes choice better best fit"
     " idea destination home status accepted approved result verdict conclusion happy fine good right sure final end"
     " story question matter case deal period done time years day week simple easy clear great thanks cheers promise"
-    " sort sorted point call thing one trouble mistake mind light go sense favourite preference name official given"
+    " sort sorted point call thing one trouble mistake mind light go sense favourite preference name official given exceptions"
 )
 _CLAUSE = re.compile(r"[,;—–]\s|\s\(|\s(?:but|so|because|since|while|and not|aber|weil|pero|mais)\s")
 
@@ -83,11 +83,13 @@ def shared_topic(one: str, other: str) -> Words:
 def common_topic(one: str, other: str) -> Words:
     """Whatever each makes of it: a phrase that one speaks of and the other has too; of a single word, both speak."""
     first, second = topics(one), topics(other)
-    if first.plain and second.plain:
-        return first.shared(second)
     spoken, heard = first.main | first.marked, second.main | second.marked
-    both = {phrase for phrase in spoken | heard if len(phrase) > 1 and _within(phrase, first.stems) and _within(phrase, second.stems)}
+    both = {phrase for phrase in spoken | heard if len(phrase) > 1 and _has(first, phrase) and _has(second, phrase)}
     return frozenset(max(both or spoken & heard, key=lambda each: (len(each), each), default=()))
+
+
+def _has(said: Topics, phrase: Phrase) -> bool:
+    return _within(phrase, said.stems)
 
 
 def apart(one: str, other: str) -> bool:
