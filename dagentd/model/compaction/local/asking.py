@@ -46,9 +46,9 @@ OPINION = re.compile(
 )
 PLEASE = re.compile(r"\w,? (?:please|pls)[.!]*$")
 TAG = re.compile(  # a question behind a statement, about nothing else
-    r"(?:[,.;]\s+|\s)(?:ok(?:ay)?|alright|all right|please|pls|deal|got it|understood|agreed|clear|yeah|right|cool|no|(?:can|could"
-    r"|will|would) you|[,.;] (?:is|does|can|could|will|would|are|do|shall) (?:that|this|it|you|we)(?: (?:do|take|look into|work"
-    r"|see to|handle|fix|make|agree|ok|okay|fine|clear|good|right|for me|with you|for you|to you|that|this|it)){0,3})\s?\?+$"
+    r"[,.;]?\s+(?:(?:ok(?:ay)?|alright|all right|please|pls|deal|got it|understood|agreed|clear|yeah|right|cool|(?:can|could"
+    r"|will|would) you)|(?<=[,.;] )(?:is|does|can|could|will|would|are|do|shall) (?:that|this|it|you|we)(?: (?:do|take|look"
+    r" into|work|see to|handle|fix|make|agree|ok|okay|fine|clear|good|right|for me|with you|for you|that|this|it)){0,3})\s?\?+$"
 )
 QUESTION = re.compile(  # also without its mark
     r"^\W*(?:(?:so|and|but|wait|hey|hm+|ok)\W+)*(?:(?:why|how|what|where|who|which)\b(?!['’]?s? (?:i|we|you|they|he|she|the"
@@ -95,7 +95,7 @@ REQUEST = any_of(
     rf"^\W*(?:(?:please|also|and|now|then|next|first|finally|ok(?:ay)?|so|after that|once .{{3,60}}?,"
     rf"|before .{{3,60}}?,|when .{{3,60}}?,|one more thing|another thing|oh|btw|by the way"
     rf"|btw)[,:]?\s+)*(?:(?:can|could|would|will) you(?: please| also)?\s+|i(?:['’]d| would) (?:like|love"
-    rf"|want) (?:you )?to\s+|i (?:want|need) you to\s+|(?:please|pls)\s+)?{_NOUN}(?:{DELIVER})\b(?!\s?[:=]"
+    rf"|want) (?:you )?to\s+|(?:i )?(?:want|need) you to\s+|(?:please|pls)\s+)?{_NOUN}(?:{DELIVER})\b(?!\s?[:=]"
     rf"|\s->)",
     rf"\b(?:we|you|i|someone)(?:['’](?:ll|d))?(?: will| still| also| should| really| probably"
     rf"| would)* (?:need|needs|want|have|ought|like|love)(?: you)? (?:also )?to (?:also )?(?:{DELIVER})\b",

@@ -28,7 +28,8 @@ _NO = re.compile(
 )
 _THAT = re.compile(r"^\W*(?:and |so |but |yes,? )*(?:that|this|it|both|which|those|these)\b")
 _HENCE = re.compile(r"^\W*(?:so|then|hence|thus|therefore|instead|because|it|that|this|we do)\b|\b(?:then|instead)\W*$")
-_BACK = re.compile(r"\b(?:it|that|this|one|there)\b")
+_BACK = re.compile(r"^\W*(?:yes\W+)?(?:that|this)\b|\b(?:it|that|this)\W*$")
+_USE = re.compile(r"^\W*(?:(?:yes|yep|yeah|right|namely|and|i mean)\W+)?(?:for|as|in|on|at|that|this|it)\b")
 _REMARK = re.compile(r"\b(?:it|that|this|no|not|never)\b|n['’]t\b")
 
 
@@ -95,7 +96,7 @@ def _belong(before: str, text: str) -> bool:
     waits = _leaves_open(before, earlier)
     if _lacks_topic(text, 2 * _FEW if waits else _FEW):
         return waits or bool(_HENCE.search(low)) or not _both_stand(before, text)
-    if waits and (_is_label(text) or _RULING.match(low)):
+    if waits and (_is_label(text, low) or _RULING.match(low)):
         return True
     if _THAT.match(low) and (before.count(" ") <= _TITLE or changes.turns(low)) and "? " not in before:
         return True
@@ -112,7 +113,7 @@ def _used_for(before: str, text: str) -> bool:
     """A choice alone, and then what it is for: `PASETO. Yes, for the tokens.`"""
     if _has_value(text) or phrases.TALK.match(before.lower()) or not _lacks_topic(before) or not topics(text).marked:
         return False
-    return before.count(" ") <= 2 or bool(_BACK.search(text.lower()))
+    return bool(_USE.match(text.lower()))
 
 
 def _leaves_open(before: str, low: str) -> bool:
@@ -123,9 +124,10 @@ def _leaves_open(before: str, low: str) -> bool:
     return not named and not subject(before).values and bool(topics(before).marked)
 
 
-def _is_label(text: str) -> bool:
-    filled = topics(text).filled
-    return bool(phrases.KEYED.match(text.lower())) and all(len(each.topic) == 1 for each in filled)
+def _is_label(text: str, low: str) -> bool:
+    if not phrases.KEYED.match(low) or asking.DEFERRED.search(low):
+        return False
+    return all(len(each.topic) == 1 for each in topics(text).filled)
 
 
 def _both_stand(before: str, text: str) -> bool:
@@ -153,7 +155,7 @@ def _answers(question: str, text: str, low: str) -> bool:
 
 def _has_value(text: str) -> bool:
     about = subject(text if " " in text else f"- {text}")
-    return bool(about.names or about.values)
+    return bool(about.names.difference(*topics(text).marked) or about.values)
 
 
 def _lacks_topic(text: str, few: int = _FEW) -> bool:

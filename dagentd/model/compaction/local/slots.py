@@ -18,9 +18,7 @@ _BARE = 0.4  # certainty without naming what is replaced: less than anything tha
 
 def on_topic(new: Statement, old: str) -> float:
     """How sure it is that both fill the same slot, and differently; 0 where one of them fills none."""
-    topic = shared_topic(new.text, old)
-    if not topic and new.marker and not (topics(new.text).plain and topics(old).plain):
-        topic = common_topic(new.text, old)
+    topic = shared_topic(new.text, old) or (common_topic(new.text, old) if new.marker else frozenset())
     if not topic:
         return 0.0
     one, other = _numbers(new.text), _numbers(old)
@@ -36,8 +34,9 @@ def retold(new: Statement, old: str) -> bool:
     if not topic:
         return False
     one, other, near = subject(new.text), subject(old), words(new.around)
-    names = one.names | other.names | subject(new.around).names
-    chosen = (other.content & names) - topic
+    given = (each.value.stems for each in topics(old).filled)
+    names = (one.names | other.names | subject(new.around).names).union(*given)
+    chosen = (other.content & names) - topic - IDLE
     if not chosen and new.marker > 1:
         chosen = other.content - topic - IDLE
     return bool(chosen & (one.content | near) and one.content - other.content - topic - near - IDLE)

@@ -20,6 +20,9 @@ IDLE = words(
 )
 _CLAUSE = re.compile(r"[,;—–]\s|\s\(|\s(?:but|so|because|since|while|and not|aber|weil|pero|mais)\s")
 
+# Why it is so, which many things have in common: `, it is the only one with Windows support`.
+_REMARK = re.compile(r"(?<=\w), (?:it|that|they|this)(?:['’]s| is| are| was| has| does| have)\b[^.;]*", re.IGNORECASE)
+
 
 @dataclass(frozen=True)
 class Topics:
@@ -82,10 +85,10 @@ def shared_topic(one: str, other: str) -> Words:
 
 def common_topic(one: str, other: str) -> Words:
     """Whatever each makes of it: a phrase that one speaks of and the other has too; of a single word, both speak."""
-    first, second = topics(one), topics(other)
+    first, second = (topics(_REMARK.sub("", text)) for text in (one, other))
     spoken, heard = first.main | first.marked, second.main | second.marked
     both = {phrase for phrase in spoken | heard if len(phrase) > 1 and _has(first, phrase) and _has(second, phrase)}
-    return frozenset(max(both or spoken & heard, key=lambda each: (len(each), each), default=()))
+    return frozenset(max(both or first.main & second.main, key=lambda each: (len(each), each), default=()))
 
 
 def _has(said: Topics, phrase: Phrase) -> bool:
@@ -95,7 +98,7 @@ def _has(said: Topics, phrase: Phrase) -> bool:
 def apart(one: str, other: str) -> bool:
     """Each says what it is about, and it is not the same."""
     first, second = topics(one), topics(other)
-    return first.plain and second.plain and not first.shared(second)
+    return first.plain and second.plain and not first.shared(second) and len(common_topic(one, other)) < 2
 
 
 def _same(one: Phrase, two: Phrase) -> bool:
