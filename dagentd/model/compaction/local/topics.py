@@ -86,13 +86,9 @@ def shared_topic(one: str, other: str) -> Words:
 def common_topic(one: str, other: str) -> Words:
     """Whatever each makes of it: a phrase that one speaks of and the other has too; of a single word, both speak."""
     first, second = (topics(_REMARK.sub("", text)) for text in (one, other))
-    spoken, heard = first.main | first.marked, second.main | second.marked
-    both = {phrase for phrase in spoken | heard if len(phrase) > 1 and _has(first, phrase) and _has(second, phrase)}
+    either = (phrase for phrase in first.main | second.main if len(phrase) > 1)
+    both = {phrase for phrase in either if _within(phrase, first.stems) and _within(phrase, second.stems)}
     return frozenset(max(both or first.main & second.main, key=lambda each: (len(each), each), default=()))
-
-
-def _has(said: Topics, phrase: Phrase) -> bool:
-    return _within(phrase, said.stems)
 
 
 def apart(one: str, other: str) -> bool:
