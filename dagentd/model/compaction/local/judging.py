@@ -47,7 +47,7 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
     plain = asking.TAG.sub("", low)
     if plain.endswith(("?", "？")):
         return ("decision", STRONG) if asking.MAY_WE.match(low) and changes.turns(low) else None
-    if meant.weighed(plain) and not meant.forbidden(plain) and not meant.settled(plain):
+    if meant.weighed(plain) and not meant.firm(plain) and not meant.settled(plain):
         return ("request", STRONG) if asking.WISHED.search(plain) else None
     if phrases.FIRM.search(plain):
         return "decision", STRONG

@@ -16,7 +16,7 @@ IDLE = words(
     "job trick way replacement successor alternative answer winner pick solution option comes choice better best fit"
     " idea destination home status accepted approved result verdict conclusion happy fine good right sure final end"
     " story question matter case deal period done time years day week simple easy clear great thanks cheers promise"
-    " sort sorted point call thing one trouble mistake mind light go sense favourite preference name official given exceptions"
+    " sort sorted point call thing one trouble mistake mind light go sense favourite preference name official given exceptions next"
 )
 _CLAUSE = re.compile(r"[,;—–]\s|\s\(|\s(?:but|so|because|since|while|and not|aber|weil|pero|mais)\s")
 
