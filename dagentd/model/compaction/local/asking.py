@@ -46,16 +46,24 @@ OPINION = re.compile(
 )
 PLEASE = re.compile(r"\w,? (?:please|pls)[.!]*$")
 TAG = re.compile(  # a question behind a statement, about nothing else
-    r"[,.;]?\s+(?:(?:ok(?:ay)?|alright|all right|please|pls|deal|got it|understood|agreed|clear|yeah|right|cool|(?:can|could"
-    r"|will|would) you)|(?<=[,.;] )(?:is|does|can|could|will|would|are|do|shall) (?:that|this|it|you|we)(?: (?:do|take|look"
-    r" into|work|see to|handle|fix|make|agree|ok|okay|fine|clear|good|right|for me|with you|for you|that|this|it)){0,3})\s?\?+$"
+    r"[,.;]?\s+(?:(?:ok(?:ay)?|alright|all right|please|pls|deal|got it|understood|agreed|clear|yeah|right|cool"
+    r"|(?:can|could"
+    r"|will|would) you)|(?<=[,.;] )(?:is|does|can|could|will|would|are|do|shall) (?:that|this|it|you|we)(?: (?:do"
+    r"|take|look"
+    r" into|work|see to|handle|fix|make|agree|ok|okay|fine|clear|good|right|for me|with you|for you|that|this"
+    r"|it)){0,3})\s?\?+$"
 )
 QUESTION = re.compile(  # also without its mark
-    r"^\W*(?:(?:so|and|but|wait|hey|hm+|ok)\W+)*(?:(?:why|how|what|where|who|which)\b(?!['’]?s? (?:i|we|you|they|he|she|the"
-    r"|our|my) )(?!.* is (?:that|to)\b)|(?:does|did)(?:n['’]t)? \w|(?:is|are|was|were)(?:n['’]t)? (?!\w+(?:ed|en)\b|very|really"
-    r"|ok|fine|not|never|a must|important|strictly)|do you\b|(?:do|am|shall|should|can|could|would|will)(?:n['’]t)? (?:the|it|this|that"
-    r"|there|we|i|they|our|my|any\w*|some\w*|people)\b|ha(?:s|ve|d) (?:you|we|they|i|any\w*|some\w*)\b|any(?:one|body) (?:know"
-    r"|ha[sv]e?|got|here|else|seen|tried|using|remember|up|familiar)s?\b|any (?:idea|clue|news|updates?|thoughts?|opinions?"
+    r"^\W*(?:(?:so|and|but|wait|hey|hm+|ok)\W+)*(?:(?:why|how|what|where|who|which)\b(?!['’]?s? (?:i|we|you|they|he"
+    r"|she|the"
+    r"|our|my) )(?!.* is (?:that|to)\b)|(?:does|did)(?:n['’]t)? \w|(?:is|are|was|were)(?:n['’]t)? (?!\w+(?:ed|en)\b"
+    r"|very|really"
+    r"|ok|fine|not|never|a must|important|strictly)|do you\b|(?:do|am|shall|should|can|could|would"
+    r"|will)(?:n['’]t)? (?:the|it|this|that"
+    r"|there|we|i|they|our|my|any\w*|some\w*|people)\b|ha(?:s|ve|d) (?:you|we|they|i|any\w*|some\w*)\b|any(?:one"
+    r"|body) (?:know"
+    r"|ha[sv]e?|got|here|else|seen|tried|using|remember|up|familiar)s?\b|any (?:idea|clue|news|updates?|thoughts?"
+    r"|opinions?"
     r"|chance|luck|reason|suggestions?|progress|objections?|questions?|way|hints?|experience)\b)"
 )
 MOMENTARY = any_of(  # asked of the next minute, and over with it

@@ -24,7 +24,10 @@ _NOT_STATED = (phrases.PROPOSAL, phrases.REPORTED)
 _ALTERNATIVES = re.compile(r"\bor\b|\b(?:two|three|several|some|other) (?:ways|options|possibilities|approaches)\b")
 _ALTERNATIVE = re.compile(r"\b(?:which|either|both (?:are|would|work|can|possible))\b|\bboth [^,.;]+ and\b")
 _OWN = re.compile(r"\b(?:i|we|my|our|me|now)\b|from here|^\W*(?:settled|decided|verdict|conclusion|decision|outcome)\b")
-_AWAITED = re.compile(r"\b(?:if|unless|once|when|provided|assuming) you\b|\b(?:confirm|approv\w+|waiting|your (?:ok|okay|go))\b")
+_AWAITED = re.compile(
+    r"\b(?:if|unless|once|when|provided|assuming) you\b"
+    r"|\b(?:confirm|approv\w+|waiting|your (?:ok|okay|go))\b"
+)
 _REFUSED = re.compile(r"\w\? (?:no|not|never|don['’]?t|do not)\b(?! (?:sure|idea|urgent|problem|yet|a problem))")
 
 

@@ -8,8 +8,8 @@ from itertools import islice
 
 from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.items import new as item_of
-from dagentd.model.compaction.local.contradiction import certainty, repeats
 from dagentd.model.compaction.local import prose
+from dagentd.model.compaction.local.contradiction import certainty, repeats
 from dagentd.model.compaction.local.draft import Draft
 from dagentd.model.compaction.local.judging import judged
 from dagentd.model.compaction.local.slots import on_topic

@@ -14,10 +14,17 @@ _RULE = re.compile(
 )
 _NOUNS_TOO = frozenset(map(stem, ("search", "list", "print", "review", "push", "pull", "commit", "test")))
 _NEGATED = re.compile(r"(?:\b(?:not|never|nothing|no longer)|n['’]t) (?:an? |the |even |really )?$")
-_REFUSES = re.compile(r"(?:so |and |but |hence |please |we )*(?:no|not|never|don['’]?t|do not)\b(?! (?:today|yet|now|sure))")
-_STATES = re.compile(r"\W*(?:(?:and|so|but|hence|then|please|also) )*(?:we|you|our|the|all|every\w*|no|nobody|nothing|each|any)\b")
+_REFUSES = re.compile(
+    r"(?:so |and |but |hence |please |we )*"
+    r"(?:no|not|never|don['’]?t|do not)\b(?! (?:today|yet|now|sure))"
+)
+_STATES = re.compile(
+    r"\W*(?:(?:and|so|but|hence|then|please|also) )*"
+    r"(?:we|you|our|the|all|every\w*|no|nobody|nothing|each|any)\b"
+)
 _OTHERS = re.compile(
-    r"\b(?:you|anyone|anybody|someone|somebody|whoever|who|people|nobody|no one)(?:['’]re| is| are| was| were| ever| still"
+    r"\b(?:you|anyone|anybody|someone|somebody|whoever|who|people|nobody|no one)(?:['’]re| is| are| was| were| ever"
+    r"| still"
     r"| feels?| get| might be| should be)* $"
 )
 _BUT = re.compile(r"[,;—–] (?:so|but|and|hence|thus|therefore|anyway|still|then|yet)\b|[.!?;] ")
@@ -26,7 +33,8 @@ PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s"
 
 
 def firm(low: str) -> bool:
-    """Whatever it weighs, a rule is one: `if you are ever tempted: don't`, `that could sink us, so it must never be`."""
+    """Whatever it weighs, a rule is one: `if you are ever tempted: don't`, `that could sink us, so it must never"
+    " be`."""
     if re.search(r"[:,] (?:please )?(?:don['’]?t|do not|never)\W*$", low):
         return True
     return bool(phrases.FIRM.search(low)) and not _unreal(low) and not phrases.REPORTED.search(low)

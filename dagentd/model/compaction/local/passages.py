@@ -15,7 +15,9 @@ from dagentd.model.compaction.local.topics import IDLE, shared_topic, topics
 _FEW = 3  # words of a choice that names no topic
 _LONG = 12  # spaces; such a choice is short
 _TITLE = 4  # spaces of a line that only says what the next is about
-_ORDER = re.compile(r"^\W*(?:please |and |also )?(?:use|take|prefer|keep|pin|set|choose|pick|we only|only|all|every|no)\b")
+_ORDER = re.compile(
+    r"^\W*(?:please |and |also )?(?:use|take|prefer|keep|pin|set|choose|pick|we only|only|all|every|no)\b"
+)
 _THANKS = re.compile(r"\b(?:thanks?|thx|cheers|ta)\b")
 _TOPIC = re.compile(r"(?:^|[.;] )\W*(?:topic|subject|title|context|re|about|area|question|item|issue)\s*:\s*\S")
 _RULING = re.compile(
@@ -85,8 +87,11 @@ def _belong(before: str, text: str) -> bool:
         return _answers(earlier.rsplit(": ", 1)[-1], text, low)
     if _used_for(before, text):
         return True
-    if _is_talk(before, earlier) or _is_talk(text, low):
-        return False
+    return not (_is_talk(before, earlier) or _is_talk(text, low)) and _depends(before, earlier, text, low)
+
+
+def _depends(before: str, earlier: str, text: str, low: str) -> bool:
+    """On what was said before it: it has no topic of its own, remarks on it, or goes on to change it."""
     if _TOPIC.search(earlier) and (phrases.LABEL.search(low) or phrases.KEYED.match(low) or phrases.CHOICE.search(low)):
         return True
     if not words(text) - IDLE and not subject(text).values:

@@ -147,32 +147,42 @@ TALK = re.compile(
     r"|testing)|wow|awesome"
     r"|perfect|excellent|well done|that(?:['’]s| is| was)? (?:works|looks|explains|great|fine|good|nice|ok"
     r"|right|true|weird|odd|strange)|got it|makes sense|hello|hi|hey|good morning|i['’]ll (?:be|take|check"
-    r"|look|test|try|read|let)|cheers|(?:(?:warm|kind|best) )?regards|best,|bye|ta|merci|brb|no rush|take care|talk (?:soon|later|tomorrow)|have a"
-    r"|that['’]?s (?:it|all) (?:for|from)|back (?:in|on|at|soon|tomorrow|later|from)|one (?:sec|moment)|haha|lol|sure|right|fine|exactly|ah|oh)\b",
+    r"|look|test|try|read|let)|cheers|(?:(?:warm|kind|best) )?regards|best,|bye|ta|merci|brb|no rush|take care"
+    r"|talk (?:soon|later|tomorrow)|have a"
+    r"|that['’]?s (?:it|all) (?:for|from)|back (?:in|on|at|soon|tomorrow|later|from)|one (?:sec|moment)|haha|lol"
+    r"|sure|right|fine|exactly|ah|oh)\b",
 )
 UNREAL = any_of(  # nothing of the sentence holds, unless another clause says so
-    r"\b(?:wonder(?:ing)?|what if|suppos(?:e|ing) (?:we|that|you|for|the)|hypothetical\w*|in theory|theoretically|imagine"
+    r"\b(?:wonder(?:ing)?|what if|suppos(?:e|ing) (?:we|that|you|for|the)|hypothetical\w*|in theory|theoretically"
+    r"|imagine"
     r"|(?:thought|mental) (?:experiment|exercise|game)|for the sake of argument|as (?:just |merely )?an idea"
     r"|in an? (?:ideal|perfect|different|parallel|better) world|should we ever|had (?:we|i)|were (?:we|i) to"
     r"|if (?:we (?:ever|were|had|used)|(?:i|it|they|money|time|only)\b.{0,20}\b(?:were|had))|according to (?:an?|some)"
     r"|not (?:yet |really |quite |so |entirely )?(?:sure|certain|decided|settled)|unsure|undecided|dunno|tbd|who knows"
-    r"|(?:have|has|can|could)(?:n['’]t| ?not) (?:yet )?(?:decided?|made up|ruled? out)|nothing (?:is |has been )?(?:decided"
-    r"|settled)|no (?:firm |clear |final )?(?:verdict|ruling|consensus|commitment|plans?|decision|conclusion|idea|opinion)\b"
+    r"|(?:have|has|can|could)(?:n['’]t| ?not) (?:yet )?(?:decided?|made up|ruled? out)|nothing (?:is "
+    r"|has been )?(?:decided"
+    r"|settled)|no (?:firm |clear |final )?(?:verdict|ruling|consensus|commitment|plans?|decision|conclusion|idea"
+    r"|opinion)\b"
     r"(?! (?:is|are|to) )|(?:nowhere near|far from|close to) (?:an? )?(?:decision|decided|deciding|conclusion|verdict)"
-    r"|(?:can['’]t|need to|have to|yet to) (?:decide|choose)|torn between|up for debate|back and forth|jury(?:['’]s| is)"
+    r"|(?:can['’]t|need to|have to|yet to) (?:decide|choose)|torn between|up for debate|back and forth|jury(?:['’]s"
+    r"| is)"
     r" (?:still )?out|on the fence|still (?:thinking|weighing|comparing|evaluating|unclear)|think(?:ing)? out loud"
-    r"|half thinking|toying with|tempted|i keep thinking|just (?:an idea|a thought|thinking|musing|dreaming|brainstorming)"
+    r"|half thinking|toying with|tempted|i keep thinking|just (?:an idea|a thought|thinking|musing|dreaming"
+    r"|brainstorming)"
     r"|(?:idle|random) thought|(?:leave|keep) (?:that|it|this) open|park (?:that|it|this)|sleep on it|nothing to act on"
     r"|some ?day|one day|(?:thoughts|opinions?) on|curious (?:what|how|if|whether|about)|what (?:do )?you think)\b"
     r"|也许|可能|かもしれ",
 )
 DOUBT = any_of(  # only weighed, asked about or put off
-    r"\b(?:maybe|perhaps|possibly|might(?! as well)|could|(?:we|i|they|it) may (?!not\b|never\b|only\b)|may (?:be|make|fit)"
-    r"|think(?:ing)? (?:about|of)|cross(?:ed|es) my mind|on my radar|(?:worth|should|are|am|to|['’](?:re|m)) consider(?:ing)?"
+    r"\b(?:maybe|perhaps|possibly|might(?! as well)|could|(?:we|i|they|it) may (?!not\b|never\b|only\b)|may (?:be"
+    r"|make|fit)"
+    r"|think(?:ing)? (?:about|of)|cross(?:ed|es) my mind|on my radar|(?:worth|should|are|am|to|['’](?:re"
+    r"|m)) consider(?:ing)?"
     r"|lean(?:ing)? towards?|(?:one|an) option|option [a-d1-9]|alternatively|candidates?|contenders?|in the running"
     r"|(?:long|short|wish|candidate)[ -]?list|worth (?:a look|a try|trying|exploring|looking|thinking|evaluating)"
     r"|(?:an|some) ?other time|next year|down the (?:road|line)|in the (?:future|long run)|keep .{1,40} in mind as"
-    r"|(?:your|any) (?:opinion|take|thoughts|view|input)|(?:let me know|tell me|explain|remind me)(?: \w+){0,3} (?:what|why"
+    r"|(?:your|any) (?:opinion|take|thoughts|view|input)|(?:let me know|tell me|explain"
+    r"|remind me)(?: \w+){0,3} (?:what|why"
     r"|how|whether|if|about)|vielleicht|könnte|quizás|tal vez|peut-être|pourrait)\b",
 )
 HEDGED = any_of(  # how an assistant tells of what it did not choose

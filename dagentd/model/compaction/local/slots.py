@@ -28,8 +28,8 @@ def on_topic(new: Statement, old: str) -> float:
 
 
 def retold(new: Statement, old: str) -> bool:
-    """It has the topic and what was chosen for it, and another choice: whoever reads it needs the earlier one no more.
-    What was chosen may also stand in the sentence beside it: `Legal said no to Avro. So protobuf for the wire format.`"""
+    """It has the topic and what was chosen for it, and another choice: whoever reads it needs no other.
+    What was chosen may stand in the sentence beside it: `Legal said no to Avro. So protobuf for the wire format.`"""
     topic = common_topic(new.text, old)
     if not topic:
         return False

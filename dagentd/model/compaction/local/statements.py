@@ -92,7 +92,8 @@ def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statem
             before = idle if by_user and idle.marker > 1 else before
             continue
         kind: Kind = "decision" if before is not None and rated[0] == "request" else rated[0]
-        found = Statement(kind, prose.shortened(text), rated[1], by_user, before, turned and not sentence.first, _around(every, at))
+        beside = turned and not sentence.first
+        found = Statement(kind, prose.shortened(text), rated[1], by_user, before, beside, _around(every, at))
         turned = by_user and changes.turns(found.low)
         if found.kind == "request":
             yield found

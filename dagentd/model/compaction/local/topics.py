@@ -16,7 +16,8 @@ IDLE = words(
     "job trick way replacement successor alternative answer winner pick solution option comes choice better best fit"
     " idea destination home status accepted approved result verdict conclusion happy fine good right sure final end"
     " story question matter case deal period done time years day week simple easy clear great thanks cheers promise"
-    " sort sorted point call thing one trouble mistake mind light go sense favourite preference name official given exceptions next"
+    " sort sorted point call thing one trouble mistake mind light go sense favourite preference name official given"
+    " exceptions next"
 )
 _CLAUSE = re.compile(r"[,;—–]\s|\s\(|\s(?:but|so|because|since|while|and not|aber|weil|pero|mais)\s")
 
@@ -55,7 +56,8 @@ class Topics:
     def plain(self) -> bool:
         """Whether it surely says what it is about: `the file storage is sorted: MinIO` does not."""
         first = self.stems[: max((len(each.topic) for each in self.filled), default=0)]
-        return any(each.sure > 1 and (each.topic in self.marked or first[: len(each.topic)] == each.topic) for each in self.filled)
+        leads = (each.topic in self.marked or first[: len(each.topic)] == each.topic for each in self.filled)
+        return any(sure and each.sure > SUBJECT - 1 for sure, each in zip(leads, self.filled, strict=True))
 
     @property
     def sure(self) -> list[Phrase]:
@@ -73,7 +75,8 @@ def topics(text: str) -> Topics:
     rated = [each for each in fillings(said) if not IDLE.issuperset(each.topic)]
     best = max((each.sure for each in rated), default=0)
     filled = tuple(each for each in rated if each.sure == best)
-    marked = {chunk.stems for chunk in said if re.search("[DFS]", chunk.before) and not chunk.value and not IDLE.issuperset(chunk.stems)}
+    after = (chunk for chunk in said if re.search("[DFS]", chunk.before) and not chunk.value)
+    marked = {chunk.stems for chunk in after if not IDLE.issuperset(chunk.stems)}
     told = {one.stems for one, two in pairwise(said) if re.match("X*[KC]", two.before) and not one.value}
     stems = tuple(each for chunk in said for each in chunk.stems)
     return Topics(filled if best > 1 else filled[:1], frozenset(marked), frozenset(marked | told), stems)
