@@ -385,7 +385,9 @@ class Machine(RuleBasedStateMachine):
         return Copy(found.name, raw)
 
     def _save(self, copy: Copy, style: Style) -> None:
-        if self.belief.may_save:
+        if self.writers.has(copy):
+            self.writers.save([copy], style)
+        elif self.belief.may_save:
             self._note_extras(copy)
             self.belief.overwritten(self.writers.paths[copy.name], self.paused)
             self.belief.saved(self.writers.save([copy], style))

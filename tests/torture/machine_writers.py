@@ -56,6 +56,11 @@ class Writers:
         written = replace(self._written(copies), **more)
         return Saved(written, {self.paths[copy.name]: self._save(copy, style) for copy in copies})
 
+    def has(self, copy: Copy) -> bool:
+        """Byte for byte as it would be saved: who reads cannot tell whether it was."""
+        path = self.paths[copy.name]
+        return path.exists() and path.read_bytes() == _encoded(copy)
+
     def save_into(self, file: int, copy: Copy) -> Saved:
         """Into a file that was opened before, whatever its name is now."""
         data = json.dumps(copy.raw).encode()
@@ -64,7 +69,7 @@ class Writers:
         return Saved(self._written([copy]), {self.paths[copy.name]: data})
 
     def _save(self, copy: Copy, style: Style) -> bytes:
-        path, data = self.paths[copy.name], json.dumps(copy.raw, indent=2).encode()
+        path, data = self.paths[copy.name], _encoded(copy)
         other = path.with_name(f"{path.name}~")
         if style == "truncate":
             path.write_bytes(data)
@@ -109,6 +114,10 @@ class Writers:
         texts = {name_of(one): str(one["content"]) for one in told.content.values()}
         fields = {key: value for key, value in told.session.items() if key.startswith(THEIRS)}
         return Base(pos, texts, lists_of(told.checkpoint), fields)
+
+
+def _encoded(copy: Copy) -> bytes:
+    return json.dumps(copy.raw, indent=2).encode()
 
 
 # --- edits --------------------------------------------------------------------------------------------------------

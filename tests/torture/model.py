@@ -146,9 +146,11 @@ class Written:
             yield merged
             return
         arrived = self._arrivals(merged)
+        if self.only_new:
+            yield arrived
         if self.base is not None:
-            yield from self._three_ways(arrived, state, known)
-        elif not anew or remade or self.legacy or self.only_new:
+            yield self._three_ways(arrived, state, known)
+        elif not anew or remade or self.legacy:
             yield arrived
         elif raised and merged.lists != state.lists:
             left = frozenset(one for one in state.here if self._was_before(one, known, seen))
@@ -173,7 +175,7 @@ class Written:
         """What was said before and is said again is an old copy, unless its writer had seen the later one."""
         return text not in versions or (self.base is not None and self.base.texts.get(name) != text)
 
-    def _three_ways(self, arrived: State, before: State, known: Known) -> Iterator[State]:
+    def _three_ways(self, arrived: State, before: State, known: Known) -> State:
         assert self.chat is not None and self.base is not None
         pos, here, chat = self.base.pos, before.here, self.chat
 
@@ -182,9 +184,7 @@ class Written:
 
         back = {name for name in chat if name in before.texts and name not in here and not stands(name)}
         gone = {name for name in here if name not in chat and not stands(name)}
-        if self.only_new:
-            yield arrived
-        yield replace(arrived, here=(arrived.here | back) - gone)
+        return replace(arrived, here=(arrived.here | back) - gone)
 
     def _left_by_compaction(self, arrived: State, before: State, left: frozenset[str]) -> State:
         one = Compaction(left, before.lists, before.clean)
