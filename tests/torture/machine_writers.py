@@ -126,11 +126,11 @@ Edit = Callable[[dict[str, Any], str, int], None]  # a document, a name never us
 
 
 def _push(raw: dict[str, Any], name: str, number: int) -> None:
-    raw["messages"].append(_said(name, f"{name} by the app"))
+    raw["messages"].append(_said(name, f"{name} by the app?"))
 
 
 def _push_without_id(raw: dict[str, Any], name: str, number: int) -> None:
-    message = _said(name, f"{name} by an agent")
+    message = _said(name, f"{name} by an agent?")
     del message["id"]
     raw["messages"].append(message)
 
@@ -139,11 +139,11 @@ def _push_same_id(raw: dict[str, Any], name: str, number: int) -> None:
     """Another message under an id that is taken."""
     if messages := raw["messages"]:
         taken = messages[number % len(messages)].get("id", name)
-        messages.append(_said(taken, f"{name} is another one") | {"timestamp": f"2025-01-01T00:00:0{number}.000Z"})
+        messages.append(_said(taken, f"{name} is another one?") | {"timestamp": f"2025-01-01T00:00:0{number}.000Z"})
 
 
 def _insert(raw: dict[str, Any], name: str, number: int) -> None:
-    raw["messages"].insert(number % (len(raw["messages"]) + 1), _said(name, f"{name} between"))
+    raw["messages"].insert(number % (len(raw["messages"]) + 1), _said(name, f"{name} between?"))
 
 
 def _take_away(raw: dict[str, Any], name: str, number: int) -> None:
@@ -156,7 +156,7 @@ def _change(raw: dict[str, Any], name: str, number: int) -> None:
         one = messages[number % len(messages)]
         if "id" not in one or one["timestamp"].startswith("2025"):
             return  # by its content it would be another message
-        one["content"] = f"{name_of(one)} changed to {name}"
+        one["content"] = f"{name_of(one)} changed to {name}?"
 
 
 def _nothing(raw: dict[str, Any], name: str, number: int) -> None:
