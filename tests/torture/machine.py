@@ -207,7 +207,7 @@ class Machine(RuleBasedStateMachine):
         """Reads, edits and writes back at once."""
         if (found := self.writers.read(name)) is not None:
             edit = data.draw(st.sampled_from(sorted(EDITS[name])))
-            self._save(self._edited(found, edit, number), style)
+            self._save(self._edited(found, edit, number), style, found)
 
     @rule(edit=st.sampled_from(["push", "take away", "change"]), style=styles, number=numbers)
     def the_app_goes_on(self, edit: str, style: Style, number: int) -> None:
@@ -224,7 +224,7 @@ class Machine(RuleBasedStateMachine):
         edited = self._edited(found, edit, number)
         if not position and found.name == "chat":
             edited = Copy("chat", {key: value for key, value in edited.raw.items() if key != "dagentd"})
-        self._save(edited, style)
+        self._save(edited, style, found)
 
     @rule(number=numbers)
     def the_app_clears(self, number: int) -> None:
@@ -390,13 +390,15 @@ class Machine(RuleBasedStateMachine):
         EDITS[found.name][edit](raw, next(self.names), number)
         return Copy(found.name, raw)
 
-    def _save(self, copy: Copy, style: Style) -> None:
+    def _save(self, copy: Copy, style: Style, found: Copy | None = None) -> None:
+        """`found` is what its writer had read."""
         if self.writers.has(copy):
             self.writers.save([copy], style)
         elif self.belief.may_save:
             self._note_extras(copy)
             self.belief.overwritten(self.writers.paths[copy.name], self.paused)
-            self.belief.saved(self.writers.save([copy], style))
+            read = model.lists_of(found.raw if found else None)
+            self.belief.saved(self.writers.save([copy], style, read=read))
 
     def _save_all(self, copies: list[Copy], **more: Any) -> None:
         if not self.belief.saves:

@@ -130,7 +130,7 @@ class Written:
     base: Base | None = None
     remade: bool = False  # the session's creation is another one
     newest: str = ""  # its own compaction took what was said up to then
-    read: Lists | None = None  # what its writer had read, if it says nothing of a base
+    read: Lists = NOTHING  # the checkpoint that its writer had read, if it says nothing of a base
     only_new: bool = False  # it lay in a file that lost its name when we died: what it removed may come back
     legacy: bool = False  # a file of an older format
 
@@ -145,7 +145,7 @@ class Written:
     def _checkpoints(self, state: State, kept: frozenset[str]) -> Iterator[State]:
         if self.checkpoint is None or self._is_remade(state) or self.only_new:
             yield state
-        if self.checkpoint is not None and self.only_new:
+        if self.checkpoint is not None and (self.only_new or self.base is None):  # what it lacks is not known
             yield self._checkpoint(state, frozenset(one for held in state.lists for one in held))
         if self.checkpoint is not None and not self._is_remade(state):
             yield self._checkpoint(state, kept)
@@ -208,7 +208,7 @@ class Written:
     def _checkpoint(self, state: State, kept: frozenset[str]) -> State:
         """New strings are added, vanished ones resolved; decisions, pinned ones and what was added since stay."""
         assert self.checkpoint is not None
-        base = self.base.lists if self.base else state.lists if self.read is None else self.read
+        base = self.base.lists if self.base else self.read
         merged = []
         for name, theirs, ours, known in zip(LISTS, self.checkpoint, state.lists, base, strict=True):
             fixed = ours if name == "decisions" else kept
