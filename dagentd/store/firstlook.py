@@ -24,10 +24,11 @@ class FirstLook:
     def digest(self, name: str) -> bytes | None:
         return files.digest(self._bytes[name]) if name in self._bytes else None
 
-    def again(self, name: str, digest: str) -> bytes | None:
-        """The bytes of a document, if they have this digest."""
+    def again(self, name: str, mark: str) -> bytes | None:
+        """The bytes of a document, if it is the one that was marked so."""
         found = self._bytes.get(name)
-        return found if found is not None and files.digest(found).hex() == digest else None
+        same = found is not None and mark and files.mark(self._projections[name].path, found) == mark
+        return found if same else None
 
     def chat_lines(self) -> list[bytes]:
         """The messages of a chat that we wrote, each in its bytes."""

@@ -186,7 +186,7 @@ class Intake:
 
     def _doc(self, name: str, raw: dict[str, Any], data: bytes) -> Doc:
         source = self._folder.within_feature(self._files[name].path)
-        return Doc(raw, source, self.valid(raw), "dagentd" in raw, files.digest(data).hex())
+        return Doc(raw, source, self.valid(raw), "dagentd" in raw, files.mark(self._files[name].path, data))
 
     def valid(self, raw: dict[str, Any]) -> int | None:
         found = position_of(raw)

@@ -56,7 +56,7 @@ def _without_position(outside: Outside) -> dict[str, str]:
     """What a chat without any of our messages is taken for depends on the documents beside it and on when it is read:
     it is read once. Whoever dies before it is replaced must not take the rest of a compaction for a clear."""
     found = {"chat": outside.chat, "checkpoint": outside.checkpoint}
-    return {name: doc.digest for name, doc in found.items() if doc and not doc.ours}
+    return {name: doc.mark for name, doc in found.items() if doc and not doc.ours}
 
 
 # --- chat -----------------------------------------------------------------------------------------------------

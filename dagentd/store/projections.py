@@ -72,16 +72,10 @@ class Projections:
         return state.shown[1] if state.shown else 0
 
     def _know_again(self, first: FirstLook) -> None:
-        """What was taken in before this process began and is still there as it was. The session document is written
-        behind the others: if it has come so far, they were replaced since, and the same bytes were written anew."""
-        state = self._chronicle.state
-        again = {name: data for name, digest in state.seen.items() if (data := first.again(name, digest)) is not None}
-        documents = first.documents() if again else {}
-        position = position_of(documents.get("session", {}))
-        if position and position.pos >= state.seen_pos:
-            return
-        for name, data in again.items():
-            self._files[name].accept(data, documents[name])
+        """What was taken in before this process began and is still there as it was."""
+        for name, mark in self._chronicle.state.seen.items():
+            if (data := first.again(name, mark)) is not None:
+                self._files[name].accept(data, first.documents()[name])
 
     # --- reading ------------------------------------------------------------------------------------------
 

@@ -42,8 +42,7 @@ class State:
     set_at: str = ""
     totals: Totals = field(default_factory=Totals)
     compactions: Compactions = field(default_factory=Compactions)
-    seen: dict[str, str] = field(default_factory=dict)  # documents without a position that were last taken in: digests
-    seen_pos: int = 0
+    seen: dict[str, str] = field(default_factory=dict)  # marks of documents without a position that were last taken in
     shown: tuple[str, int] | None = None  # digest of the chat file as we wrote it, and the `chat_pos` it shows
     unknown: str | None = None  # the `t` of a record that only a newer version understands
 
@@ -189,7 +188,7 @@ class State:
     def _see(self, record: Record, start: int, end: int) -> None:
         documents = record.body.get("documents")
         if isinstance(documents, dict):
-            self.seen, self.seen_pos = documents, end
+            self.seen = documents
 
     def counted(self, entry: Entry, tokens: int) -> None:
         self.entries.count(entry, tokens)
@@ -204,7 +203,7 @@ class State:
             "lastRank": self.ranks.last, "sets": self.sets, "checkpoints": self.checkpoints,
             "totals": vars(self.totals), "unknown": self.unknown, "setAt": self.set_at,
             "compactedOutside": self.compacted_outside, "madeAt": self.made_at,
-            "seen": self.seen, "seenPos": self.seen_pos, "shown": self.shown, "compactions": self.compactions.dump(),
+            "seen": self.seen, "shown": self.shown, "compactions": self.compactions.dump(),
         }  # fmt: skip
         self.entries.save(header)
 
@@ -218,7 +217,7 @@ class State:
         self.totals, self.unknown = Totals(**header["totals"]), header["unknown"]
         self.shown = (header["shown"][0], header["shown"][1]) if header["shown"] else None
         self.set_at, self.compacted_outside = header["setAt"], header["compactedOutside"]
-        self.seen, self.seen_pos = header["seen"], header["seenPos"]
+        self.seen = header["seen"]
         self.compactions = Compactions.load(header["compactions"])
         self.entries.load()
         if self.checkpoints:

@@ -291,11 +291,12 @@ def test_a_clear_after_the_apps_compaction_is_a_clear(served: Served, wait: Wait
 
 def _died_before_replacing(served: Served) -> None:
     """What others wrote is in the journal, and still on disk."""
-    before = {path: path.read_bytes() for path in served.app.paths.values()}
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in served.app.paths.values()}
     served.flush()
     served.close()
-    for path, data in before.items():
+    for path, (data, written) in before.items():
         path.write_bytes(data)
+        os.utime(path, ns=(written, written))
     served.open()
     served.flush()
 

@@ -281,10 +281,21 @@ class Machine(RuleBasedStateMachine):
         edited = self._edited(found, "push", number)
         if os.fstat(file).st_nlink and not self._is_aside(file) and self.belief.may_save:
             self._note_extras(edited)
-            if self.place.pm.chat.exists() and os.path.samestat(os.fstat(file), os.stat(self.place.pm.chat)):
-                self.belief.overwritten(self.place.pm.chat)
+            self.belief.overwritten_in(file)
             self.belief.saved(self.writers.save_into(file, edited))
         os.close(file)
+
+    @rule()
+    def somebody_writes_late_and_we_die(self) -> None:
+        """Into a file that has just lost its name to ours."""
+        self.somebody_opens()
+        self.add(1, Fate(), again=False)
+        self.wait(0.1, Fate())
+        if self.open_files:
+            self.somebody_writes_into_it(-1)
+        begin = self.daemon.since
+        self.daemon.kill()
+        self._observe(nothing, begin, died=True)
 
     def _is_aside(self, file: int) -> bool:
         """It made no sense when we looked, and has a name of its own since: who writes into it then writes there."""

@@ -6,6 +6,7 @@ says which it was."""
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -202,6 +203,14 @@ class Belief:
         """What somebody writes over before dagentd looked was never there. Or `halfway` it was: dagentd may have read
         it, and stands where it is about to say so."""
         lost = {number for number, save in self.saves.items() if path in save.data and save.is_there()}
+        self._lose(lost, halfway)
+
+    def overwritten_in(self, file: int) -> None:
+        """The same in a file that is open, whatever its name is now."""
+        there = os.pread(file, os.fstat(file).st_size, 0)
+        self._lose({number for number, save in self.saves.items() if there in save.data.values()})
+
+    def _lose(self, lost: set[int], halfway: bool = False) -> None:
         without = [replace(one, unseen=tuple(each for each in one.unseen if each.number not in lost))
                    for one in self.possible]  # fmt: skip
         self.possible = [*without, *(self.possible if halfway and lost else [])]
