@@ -110,14 +110,14 @@ class _Run:
         yield
         over.set()
         for thread in threads:
-            thread.join(4 * PATIENCE)
+            thread.join(5 * PATIENCE)
             if thread.is_alive():
                 self._truth.complain(f"{thread.name} does not end")
         self._keeper.check()
 
     def _await_every_failure(self) -> None:
         """Each way in which the API fails is met by a process that lives: a slow machine may need longer for it."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + 3 * PATIENCE
         while unmet := self._api.unmet():
             if time.monotonic() > end:
                 self._truth.complain(f"the API was not asked often enough; not met yet: {', '.join(unmet)}")

@@ -70,11 +70,11 @@ class Keeper:
         for pid in self.left_behind():
             os.kill(pid, signal.SIGKILL)
 
-    def client(self, timeout: float = PATIENCE) -> Client:
+    def client(self, timeout: float) -> Client:
         return Client(self._world.socket, timeout=timeout)
 
     def call(self, method: str, **params: Any) -> Any:
-        with self.client() as client:
+        with self.client(PATIENCE) as client:
             return client.call(method, **params)
 
     def check(self) -> None:
@@ -106,8 +106,8 @@ class Keeper:
         return [entry[-3000:] for entry in found.values()]
 
     def left_behind(self) -> list[int]:
-        """Processes of this run beside the daemon."""
-        mark = f"DAGENTD_SOCKET={self._world.socket}".encode()
+        """Processes of this run beside the daemon, also those that get little of its environment."""
+        mark = f"HOME={self._world.home}".encode()
         found = []
         for name in filter(str.isdecimal, os.listdir("/proc")):
             try:
