@@ -14,7 +14,7 @@ from tests import messages_api
 from tests.jobs.compaction.conversing import answering
 from tests.messages_api import MessagesApi, Reply
 
-TIMEOUT = 20  # seconds for a call: the process that makes it takes some to start on a busy machine
+TIMEOUT = 30  # seconds for a call: the process that makes it takes some to start on a busy machine
 
 WELL = {"well": answering(), "well, but late": messages_api.slow(1, answering())}
 BADLY = {

@@ -51,6 +51,7 @@ def _happened(outcome: Outcome) -> list[tuple[str, str]]:
     rows += [("  it answered", _counted(outcome.answers)), ("  and the ledger says", _counted(outcome.outcomes))]
     rows += [("happened", _counted(outcome.truth.done))]
     rows += [("refused", f"{count} × {why}") for why, count in outcome.truth.refused.most_common(8)]
+    rows += [("git, on a full disk", f"{count} × {why}") for why, count in outcome.truth.without_room.items()]
     return rows + [("not tried here", told) for told in outcome.skipped]
 
 
