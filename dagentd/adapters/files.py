@@ -63,12 +63,7 @@ def digest(data: bytes) -> bytes:
 
 def read(path: Path, limit: int = DOCUMENT_LIMIT) -> bytes:
     """The bytes of a regular file; FileNotFoundError if there is none, an error in words for all else."""
-    try:
-        fd = _open(path)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise told(error, path) from error
+    fd = _open_told(path)
     try:
         return _read_regular(fd, path, limit)
     finally:
@@ -90,18 +85,23 @@ def tail(path: Path, limit: int) -> tuple[bytes, int]:
 
 def opened(path: Path) -> BinaryIO:
     """A regular file to be read piece by piece; FileNotFoundError and errors in words as `read` has them."""
-    try:
-        fd = _open(path)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise told(error, path) from error
+    fd = _open_told(path)
     try:
         _regular(fd, path)
     except BaseException:
         os.close(fd)
         raise
     return os.fdopen(fd, "rb")
+
+
+def _open_told(path: Path) -> int:
+    """FileNotFoundError as it is, because much may be missing; all else in words."""
+    try:
+        return _open(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise told(error, path) from error
 
 
 def _open(path: Path) -> int:

@@ -24,6 +24,11 @@ class FirstLook:
     def digest(self, name: str) -> bytes | None:
         return files.digest(self._bytes[name]) if name in self._bytes else None
 
+    def again(self, name: str, digest: str) -> bytes | None:
+        """The bytes of a document, if they have this digest."""
+        found = self._bytes.get(name)
+        return found if found is not None and files.digest(found).hex() == digest else None
+
     def chat_lines(self) -> list[bytes]:
         """The messages of a chat that we wrote, each in its bytes."""
         return rendering.lines_of(self._bytes["chat"])

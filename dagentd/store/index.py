@@ -19,7 +19,7 @@ from dagentd.store.entry import Entry
 
 Broken = sqlite3.DatabaseError  # what a database raises that is damaged, full or in use
 
-_VERSION = 3
+_VERSION = 4
 _SCHEMA = """
 create table journals (key integer primary key, path text unique, header text not null);
 create table messages (
