@@ -272,9 +272,10 @@ def still_open(path: Path, seen: bytes) -> Replaced:
     return Replaced(_open(path), seen)
 
 
-def back_up(path: Path, keep: int, data: bytes | None = None) -> Path:
+def back_up(path: Path, keep: int, data: bytes | None = None, temps: Temps = _BESIDE) -> Path:
     """`NAME.backup` holds the original for ever; later contents go to `.backup.1`, `.2`, …, the newest
-    `keep` of which stay, and the one made now in any case. `data` is what it holds, if the caller has read it."""
+    `keep` of which stay, and the one made now in any case. `data` is what it holds, if the caller has read it.
+    FileNotFoundError if it is gone: its folder may be about to go too."""
     data = read(path, CHAT_LIMIT) if data is None else data
     first = path.with_name(f"{path.name}.backup")
     for held in [first, *numbered(path, "backup")]:
@@ -283,7 +284,7 @@ def back_up(path: Path, keep: int, data: bytes | None = None) -> Path:
     target = first
     if os.path.lexists(first):
         target = next_numbered(path, "backup")
-    publish(target, [data], expect=None, sync=True)
+    publish(target, [data], expect=None, sync=True, temps=temps, beside=[path])
     for old in numbered(path, "backup")[: -max(keep, 1)]:
         disk.remove(old)
     return target
