@@ -226,6 +226,15 @@ class Machine(RuleBasedStateMachine):
             edited = Copy("chat", {key: value for key, value in edited.raw.items() if key != "dagentd"})
         self._save(edited, style, found)
 
+    @rule(style=styles, number=numbers)
+    def two_programs_go_on(self, style: Style, number: int) -> None:
+        """One changes a message, the other adds to the copy that it read before."""
+        found = self.writers.read("chat")
+        self.the_app_goes_on("change", "truncate", number)
+        self.wait(0.2, Fate())
+        if found is not None:
+            self._save(self._edited(found, "push", number), style, found)
+
     @rule(number=numbers)
     def the_app_clears(self, number: int) -> None:
         """It builds a new object; now and then something was said in it already."""
