@@ -25,6 +25,7 @@ from tests.torture.chaos.truth import Truth
 from tests.torture.chaos.world import World, a_world
 
 STORM, GALE = 40.0, 20.0  # seconds of load in one round: with kill -9, and in the life of one process
+_KILLS = 3  # at least
 _CLIENTS = (Talker, Talker, Talker, Compactor, Compactor, Compactor)
 # Calls to the model. In a storm they soon come to an end, and compactions are quick ones; then all may fail that can.
 _FEW, _MANY = 15, 150
@@ -61,11 +62,12 @@ class _Run:
                 self._allow(_FEW)
                 with self._load(f"storm {number}", killer.run):
                     time.sleep(storm)
+                    self._await(lambda: [] if self._truth.done["kill -9"] >= _KILLS else ["kill -9"])
                 self._allow(_MANY)
                 self._api.all_again()
                 with self._load(f"gale {number}"):
                     time.sleep(gale)
-                    self._await_every_failure()
+                    self._await(self._api.unmet)  # by a process that lives
             self._git.finish()
             return self._end()
         finally:
@@ -115,12 +117,12 @@ class _Run:
                 self._truth.complain(f"{thread.name} does not end")
         self._keeper.check()
 
-    def _await_every_failure(self) -> None:
-        """Each way in which the API fails is met by a process that lives: a slow machine may need longer for it."""
+    def _await(self, unmet: Callable[[], list[str]]) -> None:
+        """What must be met in every run: a slow machine may need longer for it."""
         end = time.monotonic() + 3 * PATIENCE
-        while unmet := self._api.unmet():
+        while missing := unmet():
             if time.monotonic() > end:
-                self._truth.complain(f"the API was not asked often enough; not met yet: {', '.join(unmet)}")
+                self._truth.complain(f"not met in all that time: {', '.join(missing)}")
                 return
             time.sleep(0.5)
 
