@@ -164,7 +164,6 @@ class AgxUpkeep:
         with self._lock:
             return [root for root in self._with_agx if root in self._stores and not self._stores[root].read_only]
 
-
     def _awake(self) -> list[Path]:
         """Of these, those that are not paused."""
         with self._lock:

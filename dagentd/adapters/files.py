@@ -61,14 +61,16 @@ def digest(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
+def mark(path: Path, data: bytes) -> str:
+    """By which a file that holds these bytes is known again, also after a reboot, which may give devices other numbers.
+    Whoever writes the same bytes once more gives it another time. Empty if there is none."""
+    found = marks.of(path)
+    return f"{digest(data).hex()[:32]} {found[3]}" if found else ""
+
+
 def read(path: Path, limit: int = DOCUMENT_LIMIT) -> bytes:
     """The bytes of a regular file; FileNotFoundError if there is none, an error in words for all else."""
-    try:
-        fd = _open(path)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise told(error, path) from error
+    fd = _open_told(path)
     try:
         return _read_regular(fd, path, limit)
     finally:
@@ -90,18 +92,23 @@ def tail(path: Path, limit: int) -> tuple[bytes, int]:
 
 def opened(path: Path) -> BinaryIO:
     """A regular file to be read piece by piece; FileNotFoundError and errors in words as `read` has them."""
-    try:
-        fd = _open(path)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise told(error, path) from error
+    fd = _open_told(path)
     try:
         _regular(fd, path)
     except BaseException:
         os.close(fd)
         raise
     return os.fdopen(fd, "rb")
+
+
+def _open_told(path: Path) -> int:
+    """FileNotFoundError as it is, because much may be missing; all else in words."""
+    try:
+        return _open(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise told(error, path) from error
 
 
 def _open(path: Path) -> int:
@@ -265,9 +272,10 @@ def still_open(path: Path, seen: bytes) -> Replaced:
     return Replaced(_open(path), seen)
 
 
-def back_up(path: Path, keep: int, data: bytes | None = None) -> Path:
+def back_up(path: Path, keep: int, data: bytes | None = None, temps: Temps = _BESIDE) -> Path:
     """`NAME.backup` holds the original for ever; later contents go to `.backup.1`, `.2`, …, the newest
-    `keep` of which stay, and the one made now in any case. `data` is what it holds, if the caller has read it."""
+    `keep` of which stay, and the one made now in any case. `data` is what it holds, if the caller has read it.
+    FileNotFoundError if it is gone: its folder may be about to go too."""
     data = read(path, CHAT_LIMIT) if data is None else data
     first = path.with_name(f"{path.name}.backup")
     for held in [first, *numbered(path, "backup")]:
@@ -276,7 +284,7 @@ def back_up(path: Path, keep: int, data: bytes | None = None) -> Path:
     target = first
     if os.path.lexists(first):
         target = next_numbered(path, "backup")
-    publish(target, [data], expect=None, sync=True)
+    publish(target, [data], expect=None, sync=True, temps=temps, beside=[path])
     for old in numbered(path, "backup")[: -max(keep, 1)]:
         disk.remove(old)
     return target

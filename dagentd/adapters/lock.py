@@ -49,10 +49,7 @@ def single_instance() -> Lock:
     """The lock of this user's one daemon, whatever installation it is from; AlreadyRunning if it is held."""
     path = paths.lock_file()
     with disk.explained(path):
-        try:
-            disk.make_folders(path.parent)
-        except FileExistsError:  # another one that starts just now made one of them
-            disk.make_folders(path.parent)
+        disk.make_folders(path.parent)
         held = attempt(path)
         if held is None:
             raise AlreadyRunning(path)

@@ -46,7 +46,7 @@ def remove(where: Path, purge: bool) -> int:
     if done and not others and project.common_dir.is_dir():
         done = _clear_away(project, purge, str(project.root) in served)
     if not registry.projects() and not served:
-        _end(purge)
+        _end(purge and done)  # what could not be undone is undone by running it again
     if done:
         output.line("`dagentd init` takes it up again.")
     else:

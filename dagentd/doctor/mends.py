@@ -56,12 +56,17 @@ def remove_socket(problem: Problem) -> str:
 
 
 def discard_index(problem: Problem) -> str:
-    from dagentd.adapters.lock import is_held
+    from dagentd.adapters.lock import AlreadyRunning, single_instance
     from dagentd.store import index
 
-    if is_held(paths.lock_file()):
-        raise Conflict("a daemon uses it", path=problem.path, hint="dagentd stop; dagentd doctor --fix")
-    index.discard(Path(problem.path))
+    try:
+        held = single_instance()  # until it is removed: a daemon that starts between would use it
+    except AlreadyRunning:
+        raise Conflict("a daemon uses it", path=problem.path, hint="dagentd stop; dagentd doctor --fix") from None
+    try:
+        index.discard(Path(problem.path))
+    finally:
+        held.release()
     return f"{problem.path} was removed; it is a cache, made again from the journals."
 
 

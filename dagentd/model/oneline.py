@@ -18,5 +18,6 @@ def cut(text: str, length: int) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
+    """By `ascii`, which needs no codec: one loads with its first use, and the log must not need a descriptor."""
     code = ord(match[0])
-    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else match[0].encode("unicode-escape").decode()
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else ascii(match[0])[1:-1]

@@ -65,6 +65,11 @@ def session(changes: dict[str, Any], at: str) -> Record:
     return Record("session", at, {"set": changes})
 
 
+def seen(documents: dict[str, str], at: str) -> Record:
+    """Documents without a position were taken in: met again after a crash, these bytes have been counted."""
+    return Record("seen", at, {"optional": True, "documents": documents})
+
+
 def parse(line: bytes) -> tuple[Record, bool]:
     """A record and whether more of its group follow; Undecodable for a line that is none."""
     try:

@@ -24,6 +24,12 @@ class FirstLook:
     def digest(self, name: str) -> bytes | None:
         return files.digest(self._bytes[name]) if name in self._bytes else None
 
+    def again(self, name: str, mark: str) -> bytes | None:
+        """The bytes of a document, if it is the one that was marked so."""
+        found = self._bytes.get(name)
+        same = found is not None and mark and files.mark(self._projections[name].path, found) == mark
+        return found if same else None
+
     def chat_lines(self) -> list[bytes]:
         """The messages of a chat that we wrote, each in its bytes."""
         return rendering.lines_of(self._bytes["chat"])

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import disk
-from dagentd.errors import Conflict, CorruptFile, NotFound
+from dagentd.errors import Conflict, CorruptFile, LimitReached, NotFound
 from dagentd.store.entry import Entry
 
 Broken = sqlite3.DatabaseError  # what a database raises that is damaged, full or in use
 
-_VERSION = 3
+_VERSION = 4
 _SCHEMA = """
 create table journals (key integer primary key, path text unique, header text not null);
 create table messages (
@@ -60,7 +60,7 @@ class Index:
                 row = db.execute("select key from journals where path = ?", (name,)).fetchone()
                 owner = self._owners[row[0]] = JournalIndex(self, row[0], self.beginnings)
                 return owner
-        except (sqlite3.OperationalError, CorruptFile):
+        except (LimitReached, CorruptFile):
             return Index(None).journal(path)
 
     def belongs_to(self, one: JournalIndex, key: int) -> bool:
@@ -71,8 +71,9 @@ class Index:
         try:
             with self._lock, self._db:
                 yield self._db
-        except sqlite3.OperationalError:
-            raise
+        except sqlite3.OperationalError as error:  # full, read-only, no descriptor, or another process is writing
+            hint = "Free some space, and try again; nothing stored is lost."
+            raise LimitReached(f"the index cannot be used now: {error}", path=self.path, hint=hint) from error
         except sqlite3.DatabaseError as error:
             self._begin_anew()
             hint = "Try again: it is a cache and was begun anew."
@@ -138,12 +139,12 @@ class JournalIndex:
 
     def save(self, header: dict[str, Any], entries: Iterable[Entry]) -> bool:
         """All or nothing, so that the header's position speaks for every row. False if the disk does not allow it
-        now: full, read-only, or another process is writing."""
+        now."""
         try:
             with self._transaction() as db:
                 db.executemany(_UPSERT, [self._row(entry) for entry in entries])
                 db.execute("update journals set header = ? where key = ?", (json.dumps(header), self._key))
-        except sqlite3.OperationalError:
+        except LimitReached:
             return False
         return True
 

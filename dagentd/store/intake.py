@@ -23,6 +23,8 @@ from dagentd.store.outside import Doc, Outside
 from dagentd.store.projection import Projection
 from dagentd.store.summaries import base_checkpoint
 
+Read = tuple[dict[str, Any], bytes]  # a document, and the bytes that it was made from
+
 _ANEW = 2.0  # seconds in which the app makes all documents of a session
 _SHOWN = 1.0  # seconds on disk after which a message can have been cleared by a reader of the file
 
@@ -95,15 +97,17 @@ class Intake:
                     self._chronicle.note("leftover", error)
 
     def _take_leftover(self, each: Projection, data: bytes) -> None:
-        """Of a chat only what is new counts: what it removes may have been taken in long ago."""
+        """Of chat and checkpoint only what is new counts: what they lack may have been taken in long ago."""
         try:
             raw = each.parse(data)
         except Undecodable:
             return  # ours, torn by the crash
         if each.name == "chat":
             self._merge_docs(Outside(chat=self._copy(each.path, raw)))
+        elif each.name == "checkpoint":
+            self._merge_docs(Outside(checkpoint=replace(self._doc(each.name, raw, data), leftover=True)))
         else:
-            self.merge_documents({each.name: raw})
+            self.merge_documents({each.name: (raw, data)})
 
     def take_in_copy(self, path: Path) -> None:
         """Messages of a second chat of this session: unknown ones arrive, nothing leaves."""
@@ -137,17 +141,17 @@ class Intake:
             raw = each.parse(data)
         except Undecodable:
             return False
-        self.merge_documents({each.name: raw})
+        self.merge_documents({each.name: (raw, data)})
         return True
 
-    def merge_documents(self, read: dict[str, dict[str, Any]]) -> bool:
+    def merge_documents(self, read: dict[str, Read]) -> bool:
         """Whether the journal has new records of it."""
         if not read:
             return False
-        docs = {name: self._doc(name, raw) for name, raw in read.items() if name != "memory"}
+        docs = {name: self._doc(name, raw, data) for name, (raw, data) in read.items() if name != "memory"}
         changed = self._merge_docs(Outside(**docs, remade=self._remade(docs.get("session")))) if docs else False
         if "memory" in read:
-            changed |= self._merge_docs(Outside(checkpoint=self._memory(read["memory"])))
+            changed |= self._merge_docs(Outside(checkpoint=self._memory(*read["memory"])))
         return changed
 
     def _remade(self, session: Doc | None) -> bool:
@@ -160,9 +164,9 @@ class Intake:
             self._anew_until = now + _ANEW
         return now < self._anew_until
 
-    def _memory(self, raw: dict[str, Any]) -> Doc:
+    def _memory(self, raw: dict[str, Any], data: bytes) -> Doc:
         """A memory as the checkpoint that its writer would have written."""
-        doc = self._doc("memory", raw)
+        doc = self._doc("memory", raw, data)
         with self._chronicle.lock:
             base = base_checkpoint(self._chronicle.state, doc) or {}
         return replace(doc, raw=memory.as_checkpoint(raw, base))
@@ -180,9 +184,9 @@ class Intake:
         self._news += count
         return count > 0
 
-    def _doc(self, name: str, raw: dict[str, Any]) -> Doc:
+    def _doc(self, name: str, raw: dict[str, Any], data: bytes) -> Doc:
         source = self._folder.within_feature(self._files[name].path)
-        return Doc(raw, source, self.valid(raw), "dagentd" in raw)
+        return Doc(raw, source, self.valid(raw), "dagentd" in raw, files.mark(self._files[name].path, data))
 
     def valid(self, raw: dict[str, Any]) -> int | None:
         found = position_of(raw)

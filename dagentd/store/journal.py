@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dagentd.adapters import aside, disk, files
-from dagentd.errors import NotAllowed, told
+from dagentd.errors import DagentdError, NotAllowed, told
 from dagentd.model import records
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.records import Record
@@ -210,6 +210,19 @@ def create(
     temp = kept.folder / f".{session_id}.{os.getpid()}.dagentd-tmp"
     with contextlib.suppress(FileNotFoundError):
         disk.remove(temp)
+    try:
+        _write_whole(temp, chunks)
+        _put_in_place(temp, path, beside)
+        disk.rename_new(temp, kept.free(session_id))
+    except (OSError, DagentdError):  # it would stay until the next start, and take room on a full disk
+        with contextlib.suppress(OSError):
+            disk.remove(temp)
+        raise
+    disk.sync_folder(kept.folder)
+    return Journal.open(path)
+
+
+def _write_whole(temp: Path, chunks: Iterable[bytes]) -> None:
     fd = disk.create(temp)
     try:
         for chunk in chunks:
@@ -217,21 +230,19 @@ def create(
         disk.sync(fd, temp)
     finally:
         os.close(fd)
+
+
+def _put_in_place(temp: Path, path: Path, beside: Collection[Path]) -> None:
     try:
         files.check_there(beside)
         disk.link(temp, path)
     except FileExistsError:
         raise NotAllowed("appeared while the session was made", path=path, hint="Try again.") from None
     except FileNotFoundError:
-        with contextlib.suppress(FileNotFoundError):  # it may be the kept folder that is gone
-            disk.remove(temp)
         raise
     except OSError:  # another file system: the kept file is then a copy
         files.publish(path, [files.read(temp, files.CHAT_LIMIT)], expect=None, sync=True)
     disk.sync_folder(path.parent)
-    disk.rename_new(temp, kept.free(session_id))
-    disk.sync_folder(kept.folder)
-    return Journal.open(path)
 
 
 def keep(journal: Journal, session_id: str, kept: Kept) -> None:

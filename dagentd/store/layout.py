@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -213,9 +214,14 @@ def checked_folder(feature: FeatureFolder, path: Path) -> Path:
 
 
 def folder_names(path: Path) -> list[str]:
-    """The folders in a folder, links to such too; none where we may not look: see `barred`."""
+    """The folders in a folder, links to such too; none where there is none or we may not look: see `barred`. That the
+    system cannot look just now is an error: a project without worktrees is another thing."""
     try:
         with os.scandir(path) as entries:
             return sorted(entry.name for entry in entries if os.path.isdir(entry))
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # a link to itself
+            return []
+        raise told(error, path) from error

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock, disk, files
+from dagentd.adapters.temps import Temps
 from dagentd.errors import CorruptFile, DagentdError
 from dagentd.formats.shape import Source
 from dagentd.model import ids, jsontext
@@ -162,13 +163,13 @@ def hash_of(path: Path) -> str:
 # --- keeping --------------------------------------------------------------------------------------------------
 
 
-def back_up(path: Path, data: bytes, keep: int) -> None:
+def back_up(path: Path, data: bytes, keep: int, temps: Temps) -> None:
     """Keep what we read of a file; what is written to it meanwhile comes in its turn."""
     with disk.explained(path):
-        files.back_up(path, keep, data)
+        files.back_up(path, keep, data, temps)
 
 
-def back_up_before(path: Path, change: Change, keep: int) -> None:
+def back_up_before(path: Path, change: Change, keep: int, temps: Temps) -> None:
     """The same for a document that is about to be changed, if there is one and it will be."""
     try:
         data = files.read(path)
@@ -176,15 +177,15 @@ def back_up_before(path: Path, change: Change, keep: int) -> None:
         return
     before = layout.decoded(path, data)
     if change(before) != before:
-        back_up(path, data, keep)
+        back_up(path, data, keep, temps)
 
 
-def rewrite(path: Path, data: bytes, raw: dict[str, Any]) -> None:
+def rewrite(path: Path, data: bytes, raw: dict[str, Any], temps: Temps) -> None:
     """Put a document of an older shape in today's. `Changed` if it is not as it was read."""
     wanted = jsontext.pretty(raw)
     if wanted != data:
         with disk.explained(path):
-            done = files.publish(path, [wanted], expect=files.digest(data), sync=True)
+            done = files.publish(path, [wanted], expect=files.digest(data), sync=True, temps=temps)
             if done.replaced is not None:
                 done.replaced.close()
 

@@ -47,7 +47,16 @@ def merge(state: State, outside: Outside, at: str, settled: Callable[[Entry], bo
         result.append(records.checkpoint(doc, at))
     if outside.session:
         result += _session_changes(state, outside.session, at)
+    if anew and (result or state.entries.chat):
+        result.append(records.seen(_without_position(outside), at))
     return result
+
+
+def _without_position(outside: Outside) -> dict[str, str]:
+    """What a chat without any of our messages is taken for depends on the documents beside it and on when it is read:
+    it is read once. Whoever dies before it is replaced must not take the rest of a compaction for a clear."""
+    found = {"chat": outside.chat, "checkpoint": outside.checkpoint}
+    return {name: doc.mark for name, doc in found.items() if doc and not doc.ours}
 
 
 # --- chat -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock, disk
-from dagentd.errors import CorruptFile
+from dagentd.errors import CorruptFile, LimitReached
 from dagentd.model import jsontext, records
 from dagentd.model.documents import Position, position_of
 from dagentd.model.project import SessionFolder
@@ -30,13 +30,17 @@ _LINES_AT_ONCE = 512
 def read_state(journal: Journal, index: JournalIndex, written: Sequence[Record] = ()) -> State:
     """From the index if its position is in this journal, and what follows there; else from the beginning. What was
     `written` a moment ago is not read again."""
+    try:
+        return _read(journal, index, written)
+    except (CorruptFile, LimitReached):  # the index; it is done without
+        return _read(journal, Index(None).journal(journal.path), written)
+
+
+def _read(journal: Journal, index: JournalIndex, written: Sequence[Record]) -> State:
     if written and (state := _state_of(journal, index, written)).pos == journal.size:
         journal.whole = state.pos
         return state
-    try:
-        return _state_by(journal, index)
-    except CorruptFile:  # the index; it is done without
-        return _state_by(journal, Index(None).journal(journal.path))
+    return _state_by(journal, index)
 
 
 def _state_by(journal: Journal, index: JournalIndex) -> State:

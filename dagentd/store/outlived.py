@@ -41,14 +41,15 @@ def _is_gone(entry: Path, journals: list[Path]) -> bool:
 
 
 def _begins_with(journal: Path, entry: Path) -> bool:
-    """A journal that is missing beside its documents counts too: it is linked again from what was kept."""
+    """A journal that is missing beside its documents counts too: it is linked again from what was kept. So does a
+    file that cannot be read just now: what was kept for it is not given up for that."""
     try:
         with files.opened(journal) as live, files.opened(entry) as held:
             while chunk := held.read(_CHUNK):
                 if live.read(len(chunk)) != chunk:
                     return False
     except (OSError, DagentdError):
-        return not os.path.lexists(journal)
+        return not os.path.lexists(journal) or (journal.is_file() and not journal.is_symlink())
     return True
 
 

@@ -15,6 +15,8 @@ class Doc:
     source: str  # its path within the feature, for the ids of entries that have none
     pos: int | None = None
     ours: bool = False
+    mark: str = ""  # by which the file is known again
+    leftover: bool = False  # of a file that lost its name: what it lacks may have been taken in long ago
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class Pauses:
 
     def __init__(self, project: Project) -> None:
         self._path, self._temps = project.paused_file, Temps(project.temp_dir)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # held from reading to writing: two who pause at once are both heard
         self._mark: _Mark = None
         self._paused = NOTHING
         self._problem: Problem | None = None
@@ -45,22 +45,25 @@ class Pauses:
         """Of a session, or of the whole project."""
         since = clock.now()
         pause = Pause(since, None if seconds is None else since + timedelta(seconds=seconds))
-        self._write(self._read().with_one(session_id, pause))
+        with self._lock:
+            self._write(self._read().with_one(session_id, pause))
         return pause
 
     def end(self, session_id: str | None) -> bool:
         """Whether there was one."""
-        now, known = self.now(), self._read()
-        if (rest := known.with_one(session_id, None)) != known:
-            self._write(rest)
+        with self._lock:
+            now, known = self.now(), self._read()
+            if (rest := known.with_one(session_id, None)) != known:
+                self._write(rest)
         return now.with_one(session_id, None) != now
 
     def drop_ended(self) -> bool:
         """Forget those whose time is over; whether there were any."""
-        known = self._read()
-        if known.at(clock.now()) == known:
-            return False
-        self._write(known.at(clock.now()))
+        with self._lock:
+            known, now = self._read(), clock.now()
+            if known.at(now) == known:
+                return False
+            self._write(known.at(now))
         return True
 
     def problems(self) -> list[Problem]:

@@ -56,6 +56,7 @@ class Projections:
         self._intake = Intake(self.folder, self._files, self._settle, chronicle, shown)
         if not chronicle.read_only:
             self._intake.take_leftovers()
+        self._know_again(first)
         self.look()
         self._try(clock.monotonic(), self._write)
 
@@ -69,6 +70,12 @@ class Projections:
             if (position := position_of(raw)) and self._chronicle.has(raw):
                 return position.pos
         return state.shown[1] if state.shown else 0
+
+    def _know_again(self, first: FirstLook) -> None:
+        """What was taken in before this process began and is still there as it was."""
+        for name, mark in self._chronicle.state.seen.items():
+            if (data := first.again(name, mark)) is not None:
+                self._files[name].accept(data, first.documents()[name])
 
     # --- reading ------------------------------------------------------------------------------------------
 
@@ -109,7 +116,7 @@ class Projections:
             self._note_refused()
             understood = {name: self._intake.understand(name, data) for name, data in whole.items()}
             read = {name: raw for name, raw in understood.items() if raw is not None}
-            changed = self._intake.merge_documents(read)
+            changed = self._intake.merge_documents({name: (raw, whole[name]) for name, raw in read.items()})
             for name, raw in read.items():
                 each = self._files[name]
                 each.accept(whole[name], raw)

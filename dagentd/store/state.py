@@ -42,6 +42,7 @@ class State:
     set_at: str = ""
     totals: Totals = field(default_factory=Totals)
     compactions: Compactions = field(default_factory=Compactions)
+    seen: dict[str, str] = field(default_factory=dict)  # marks of documents without a position that were last taken in
     shown: tuple[str, int] | None = None  # digest of the chat file as we wrote it, and the `chat_pos` it shows
     unknown: str | None = None  # the `t` of a record that only a newer version understands
 
@@ -184,6 +185,11 @@ class State:
             if isinstance(changes.get("updatedAt"), str):
                 self.made_at, self.last_at = record.at, changes["updatedAt"]
 
+    def _see(self, record: Record, start: int, end: int) -> None:
+        documents = record.body.get("documents")
+        if isinstance(documents, dict):
+            self.seen = documents
+
     def counted(self, entry: Entry, tokens: int) -> None:
         self.entries.count(entry, tokens)
         self.entries.changed(entry)
@@ -197,7 +203,7 @@ class State:
             "lastRank": self.ranks.last, "sets": self.sets, "checkpoints": self.checkpoints,
             "totals": vars(self.totals), "unknown": self.unknown, "setAt": self.set_at,
             "compactedOutside": self.compacted_outside, "madeAt": self.made_at,
-            "shown": self.shown, "compactions": self.compactions.dump(),
+            "seen": self.seen, "shown": self.shown, "compactions": self.compactions.dump(),
         }  # fmt: skip
         self.entries.save(header)
 
@@ -211,6 +217,7 @@ class State:
         self.totals, self.unknown = Totals(**header["totals"]), header["unknown"]
         self.shown = (header["shown"][0], header["shown"][1]) if header["shown"] else None
         self.set_at, self.compacted_outside = header["setAt"], header["compactedOutside"]
+        self.seen = header["seen"]
         self.compactions = Compactions.load(header["compactions"])
         self.entries.load()
         if self.checkpoints:
@@ -224,6 +231,7 @@ _ACTIONS: dict[str, Callable[[State, Record, int, int], None]] = {
     "back": State._return,
     "checkpoint": State._check,
     "session": State._set,
+    "seen": State._see,
 }
 
 

@@ -97,6 +97,10 @@ class Store:
         return self._catalogue.gone(session_id)
 
     @property
+    def temps(self) -> Temps:
+        return self._resources.temps
+
+    @property
     def search_file(self) -> Path | None:
         return self._resources.search_file
 

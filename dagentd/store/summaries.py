@@ -17,16 +17,26 @@ def merge_checkpoint(state: State, doc: Doc, at: str) -> dict[str, Any] | None:
     """The checkpoint with what was done to it outside; None if that changes nothing. New strings are added and
     vanished ones are resolved; decisions, pinned ones, and what was added since, stay. The items beside the lists are
     ours: they say what is pinned."""
-    theirs, ours = doc.raw, state.checkpoint or {}
-    base = base_checkpoint(state, doc) or {}
-    merged = {**ours, **_changed_fields(base, theirs), **({"items": ours["items"]} if "items" in ours else {})}
+    theirs, ours, bases = doc.raw, state.checkpoint or {}, _bases(state, doc)
+    merged = {**ours, **_changed_fields(bases[0], theirs), **({"items": ours["items"]} if "items" in ours else {})}
+    stay = _summary(ours) if doc.leftover else {"decisions": _items(_summary(ours), "decisions")}
     pinned = [item.entry for item in items_of(ours) if item.pinned]
-    merged["summary"] = _merge_summary(_summary(base), _summary(theirs), _summary(ours), pinned)
+    merged["summary"] = _merge_summary([*map(_summary, bases)], _summary(theirs), _summary(ours), stay, pinned)
     if jsontext.encode(_content(merged)) == jsontext.encode(_content(ours)):
         return None
     merged["version"] = max(version_of(theirs), version_of(ours) + 1)
     merged["updatedAt"] = at
     return {key: value for key, value in merged.items() if key != "dagentd"}
+
+
+def _bases(state: State, doc: Doc) -> list[dict[str, Any]]:
+    """What its writer may have read. The app raises the version when it writes: one without a position that has the
+    version of ours is made from the one before, or an edit of ours."""
+    bases = [base_checkpoint(state, doc) or {}]
+    version = doc.raw.get("version")
+    if doc.pos is None and isinstance(version, int) and (before := state.checkpoint_of_version(version - 1)):
+        bases.append(before)
+    return bases
 
 
 def base_checkpoint(state: State, doc: Doc) -> dict[str, Any] | None:
@@ -50,19 +60,20 @@ def _summary(doc: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merge_summary(
-    base: dict[str, Any], theirs: dict[str, Any], ours: dict[str, Any], pinned: list[Any]
+    bases: list[dict[str, Any]], theirs: dict[str, Any], ours: dict[str, Any], stay: dict[str, Any], pinned: list[Any]
 ) -> dict[str, Any]:
-    merged = {**ours, **{k: v for k, v in theirs.items() if k not in LISTS and base.get(k) != v}}
+    """Whatever of ours is in `stay` or pinned stays."""
+    merged = {**ours, **{k: v for k, v in theirs.items() if k not in LISTS and bases[0].get(k) != v}}
     for name in LISTS:
-        held = _items(ours, name)
-        fixed = held if name == "decisions" else [item for item in held if item in pinned]
-        merged[name] = _merge_list(_items(base, name), _items(theirs, name), held, fixed)
+        known, fixed = [_items(base, name) for base in bases], _items(stay, name) + pinned
+        merged[name] = _merge_list(known, _items(theirs, name), _items(ours, name), fixed)
     return merged
 
 
-def _merge_list(base: list[Any], theirs: list[Any], ours: list[Any], fixed: list[Any]) -> list[Any]:
-    stay = [item for item in ours if item in fixed or item in theirs or item not in base]
-    return stay + [item for item in theirs if item not in base and item not in stay]
+def _merge_list(bases: list[list[Any]], theirs: list[Any], ours: list[Any], fixed: list[Any]) -> list[Any]:
+    """What is in one base only may be no news to its writer, nor something that it took away."""
+    stay = [item for item in ours if item in fixed or item in theirs or any(item not in base for base in bases)]
+    return stay + [item for item in theirs if item not in stay and all(item not in base for base in bases)]
 
 
 def _items(summary: dict[str, Any], name: str) -> list[Any]:

@@ -313,6 +313,13 @@ def test_the_first_backup_stays_for_ever_and_of_the_others_the_newest(path: Path
     assert held == {f"chat.json.backup.{number}": b"content %d" % number for number in range(9, 14)}
 
 
+def test_what_is_gone_gets_no_backup(path: Path) -> None:
+    """git, which removes the folder, would find one name more than it read."""
+    with pytest.raises(FileNotFoundError):
+        files.back_up(path, keep=5, data=b"read before it went")
+    assert names(path.parent) == []
+
+
 def test_equal_content_is_not_backed_up_twice(path: Path) -> None:
     path.write_bytes(b"a")
     first = files.back_up(path, keep=5)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dagentd.adapters import files
+from dagentd.adapters import disk, files
 from dagentd.errors import NotFound
 from dagentd.jobs import migration
 from dagentd.jobs.migration import File, Seen
@@ -215,6 +215,23 @@ def test_backups_are_kept_but_not_for_ever(work: Work, place: Place) -> None:
         texts.append(str(number))
     names = sorted(each.name for each in place.flat.glob("chat.json.*"))
     assert names == ["chat.json.backup", "chat.json.backup.3", "chat.json.backup.4"]
+
+
+def test_no_temp_file_is_made_in_a_worktree(work: Work, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """git may be removing it, and fails to when it finds a name more than it read: by that of a backup 2 of 350 did."""
+    made: list[Path] = []
+    step = disk.step
+
+    def noted(what: str, path: Path) -> None:
+        if what == "create":
+            made.append(Path(path))
+        step(what, path)
+
+    monkeypatch.setattr(disk, "step", noted)
+    everywhere(place)
+    work.run()
+    assert made and not [path for path in made if path.is_relative_to(place.root) and ".git" not in path.parts]
+    assert (place.flat / "chat.json.backup").exists()
 
 
 def test_a_session_that_has_messages_gets_those_in_their_time(work: Work, place: Place) -> None:

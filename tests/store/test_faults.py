@@ -419,15 +419,16 @@ def test_a_slow_writer_whose_empty_file_was_set_aside(place: Place, faults: Faul
 
 
 def test_making_a_session_fails_at_any_step_and_can_be_done_again(tmp_path: Path, faults: Faults) -> None:
-    """One failure, at each step in turn: an error in words or success, and the second attempt succeeds."""
+    """One failure, at each step in turn: an error in words or success, nothing is left of it, and the second attempt
+    succeeds."""
     point, finished = 0, False
     while not finished:
         point += 1
-        place, seen = Place(tmp_path / str(point)).make(), [0]
+        place, seen = Place(tmp_path / str(point)).make(), list[str]()
 
-        def count(_what: str, _path: Path, seen: list[int] = seen, point: int = point) -> bool:
-            seen[0] += 1
-            return seen[0] == point
+        def count(what: str, _path: Path, seen: list[str] = seen, point: int = point) -> bool:
+            seen.append(what)
+            return len(seen) == point
 
         faults._rules = [(errno.ENOSPC, count)]
         try:
@@ -435,8 +436,9 @@ def test_making_a_session_fails_at_any_step_and_can_be_done_again(tmp_path: Path
                 store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").add(said("a"))
         except DagentdError as error:
             assert error.hint, point
-        finished = seen[0] < point
+        finished = len(seen) < point
         faults.mend()
+        assert finished or seen[point - 1] == "unlink" or reader.temps(place.root) == [], point
         with place.store() as store:
             store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").add(said("a"))
         reader.once(reader.agree(place.dev), {"a"})

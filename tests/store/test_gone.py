@@ -7,11 +7,12 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
-from dagentd.adapters import git
-from dagentd.errors import Conflict, NotAllowed, NotFound
+from dagentd.adapters import files, git
+from dagentd.errors import Conflict, LimitReached, NotAllowed, NotFound
 from dagentd.store.index import Index
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
@@ -94,6 +95,20 @@ def test_a_copy_that_a_live_journal_begins_with_is_not_gone(served: Served) -> N
     assert served.store.gone() == []
     old.write_bytes(old.read_bytes()[:-2] + b" }\n")
     assert [each.journal for each in served.store.gone()] == [old]
+
+
+def test_nor_one_of_a_journal_that_cannot_be_read_just_now(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    served.add("a")
+    shutil.copy(served.kept[0], served.kept[0].with_name(f"{served.session.id}.7.jsonl"))
+    opened = files.opened
+
+    def failing(path: Path) -> BinaryIO:
+        if path == served.journal:
+            raise LimitReached("too many files are open", path=path, hint="")
+        return opened(path)
+
+    monkeypatch.setattr(files, "opened", failing)
+    assert served.store.gone() == []
 
 
 def test_documents_without_their_journal_are_not_gone(served: Served) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -12,10 +13,12 @@ from typing import Any
 import pytest
 
 from dagentd.adapters import git
-from dagentd.errors import Conflict, NotFound
+from dagentd.errors import Conflict, LimitReached, NotFound
+from dagentd.store import layout
 from dagentd.store.index import Index
 from dagentd.store.session import Session
 from dagentd.store.store import Store
+from tests.conftest import SampleProject
 from tests.store.app import App, said
 from tests.store.served import Served
 
@@ -367,3 +370,16 @@ def test_worktrees_that_lead_nowhere_are_told_of(root: Path, store: Store) -> No
     store.look_around()
     (problem,) = store.problems
     assert (problem.id, problem.path) == ("folder", str(root / ".dagent-worktrees"))
+
+
+def test_worktrees_that_cannot_be_listed_just_now_are_not_none(
+    project: SampleProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Out of descriptors, a project with sessions would otherwise look like one without."""
+
+    def refuse(path: object) -> object:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(LimitReached):
+        layout.trees(git.project_at(project.root))

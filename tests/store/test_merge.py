@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.store.app import LISTS, App, said
+from tests.store.app import LISTS, STAMP, App, said
 from tests.store.served import Served
 
 Wait = Callable[[float], None]
@@ -289,6 +289,39 @@ def test_a_clear_after_the_apps_compaction_is_a_clear(served: Served, wait: Wait
     assert served.shown() == [] and [record["why"] for record in served.records("left")] == ["compacted", "cleared"]
 
 
+def _died_before_replacing(served: Served) -> None:
+    """What others wrote is in the journal, and still on disk."""
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in served.app.paths.values()}
+    served.flush()
+    served.close()
+    for path, (data, written) in before.items():
+        path.write_bytes(data)
+        os.utime(path, ns=(written, written))
+    served.open()
+    served.flush()
+
+
+def test_nor_is_the_rest_of_the_apps_compaction_a_clear_if_we_died_over_it(served: Served, wait: Wait) -> None:
+    checkpoint = _compacted(served)
+    wait(5)
+    served.app.write(checkpoint, "checkpoint")
+    served.app.clear()
+    _died_before_replacing(served)
+    assert served.shown() == ["later"] and served.records("left")[0]["ids"] == ["a", "b"]
+
+
+def test_the_same_clear_once_more_while_the_daemon_was_down(served: Served, wait: Wait) -> None:
+    for one in ("a", "b"):
+        served.add(one)
+        wait(5)
+        served.close()
+        served.app.clear()
+        served.open()
+        served.flush()
+        assert served.shown() == []
+    assert [record["ids"] for record in served.records("left")] == [["a"], ["b"]]
+
+
 # --- made anew ----------------------------------------------------------------------------------------------------
 
 
@@ -321,6 +354,14 @@ def test_nor_while_the_daemon_was_down(served: Served, wait: Wait) -> None:
     served.app.recreate()
     served.open()
     served.flush()
+    _nothing_was_lost(served, created)
+
+
+def test_nor_if_we_died_over_it(served: Served, wait: Wait) -> None:
+    _worth_keeping(served, wait)
+    created = served.app.read("session")["createdAt"]
+    served.app.recreate()
+    _died_before_replacing(served)
     _nothing_was_lost(served, created)
 
 
@@ -392,6 +433,27 @@ def test_what_was_added_since_the_base_stays(served: Served, keeps_position: boo
     served.flush()
     summary = served.app.read("checkpoint")["summary"]
     assert sorted(summary["pending"]) == ["ours", "p1", "theirs"] and summary["decisions"] == ["new"]
+
+
+def test_what_we_noted_since_stays_though_the_app_chose_the_same_version(served: Served) -> None:
+    _summary(served, pending=["p1", "p2"])
+    version = served.app.read("checkpoint")["version"] + 1
+    served.session.update_checkpoint({"summary": {"pending": ["p1", "p2", "ours"]}})
+    assert (served.session.checkpoint() or {})["version"] == version
+    served.app.write(served.app.new_checkpoint(version, STAMP, pending=["p2", "theirs"]), "checkpoint")
+    served.flush()
+    assert served.app.read("checkpoint")["summary"]["pending"] == ["p2", "ours", "theirs"]
+
+
+def test_of_a_file_that_lost_its_name_when_we_died_only_what_is_new_counts(served: Served) -> None:
+    _summary(served, pending=["p1"])
+    raw = served.app.read("checkpoint")
+    served.close()
+    path = served.app.paths["checkpoint"]
+    raw["summary"]["pending"] = ["theirs"]
+    path.with_name(f".{path.name}.1-1.dagentd-tmp").write_text(json.dumps(raw))
+    served.again()
+    assert served.app.read("checkpoint")["summary"]["pending"] == ["p1", "theirs"]
 
 
 def test_the_version_never_falls(served: Served) -> None:

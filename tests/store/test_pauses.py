@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -90,3 +91,10 @@ def test_what_makes_no_sense_in_it_is_no_pause(home: Project) -> None:
     assert not Pauses(home).of_project() and not Pauses(home).on("a") and not Pauses(home).on("b")
     home.paused_file.write_text('{"sessions": {"a": {"since": "2026-01-01T00:00:00Z", "until": "some day"}}}')
     assert Pauses(home).on("a")
+
+
+def test_all_who_pause_at_once_are_heard(home: Project) -> None:
+    pauses, names = Pauses(home), [f"s{number}" for number in range(24)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda name: pauses.begin(name, None), names))
+    assert sorted(pauses.now().sessions) == sorted(names)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dagentd.errors import CorruptFile, NotFound
+from dagentd.errors import CorruptFile, LimitReached, NotFound
 from dagentd.model import jsontext, records
 from dagentd.model.records import Record
 from dagentd.store import opening, ranks
@@ -394,6 +396,28 @@ def test_an_index_that_cannot_be_written(used: Served) -> None:
     used.app.write(App.chat_of([said("first"), *used.app.read()["messages"]]))
     used.flush()
     assert used.shown() == ["first", "kept"] and used.all() == ["first", "left", "kept"]
+
+
+def test_an_index_whose_disk_is_full_when_it_is_out_of_date(used: Served) -> None:
+    """What it holds of this session is to be deleted first, and only that write fails."""
+    used.close()
+    assert used.index_file is not None
+    with contextlib.closing(sqlite3.connect(used.index_file)) as db, db:
+        db.execute("""update journals set header = '{"pos": 1, "sum": "of another journal"}'""")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    index = Index(used.index_file)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(LimitReached, match="the index cannot be used now"):
+            index.journal(used.session.folder.journal).forget()
+        with contextlib.closing(Journal.open(used.session.folder.journal)) as journal:
+            state = opening.read_state(journal, index.journal(journal.path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        index.close()
+    assert [entry.id for entry in state.entries.everything()] == ["left", "kept"]
+    used.open()
+    _works(used)
 
 
 def test_an_index_that_cannot_be_made(project: Any, tmp_path: Path) -> None:

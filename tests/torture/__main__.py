@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from tests.torture import chaos, picture
+from tests.torture.chaos.outcome import Outcome
 from tests.torture.chaos.table import table
 
 HERE = Path(__file__).parent
@@ -25,9 +26,16 @@ def main(arguments: list[str]) -> int:
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(picture.svg(outcome.samples, f"dagentd in chaos for {given.minutes} min, seed {given.seed}"))
     sys.stdout.write(f"{table(outcome)}picture: {target}\n")
+    if outcome.complaints:
+        sys.stdout.write(f"the daemon's log: {_logged(outcome, target.with_suffix('.log'))}\n")
     sys.stdout.flush()
     others = 0 if given.chaos_only else _others(given.minutes, given.seed)
     return 1 if outcome.complaints or others else 0
+
+
+def _logged(outcome: Outcome, target: Path) -> Path:
+    target.write_text(outcome.log, errors="backslashreplace")
+    return target
 
 
 def _parsed(arguments: list[str]) -> argparse.Namespace:

@@ -101,7 +101,7 @@ class Machine(RuleBasedStateMachine):
     def add(self, count: int, fate: Fate, again: bool) -> None:
         """Sometimes twice: it is stored once."""
         names = [next(self.names) for _ in range(count)]
-        said = {name: f"{name} was said: we decided to use {name}, please add tests" for name in names}
+        said = {name: f"{name} must never call the network, please add tests" for name in names}
         messages = [{"id": name, "role": "user", "content": text} for name, text in said.items()]
         reply = self._do("add", messages, lambda state, _: iter([model.added(state, said)]), fate)
         if not reply.died and again:
@@ -149,7 +149,7 @@ class Machine(RuleBasedStateMachine):
     @rule(number=numbers, keep=st.booleans(), fate=fates)
     def note_down(self, number: int, keep: bool, fate: Fate) -> None:
         """Set the checkpoint by hand: one more, or without one of them, or just the same."""
-        lists = [sorted(held) for held in self.belief.lists]
+        lists = self.belief.seen.in_order  # to say the same in another order is to edit it
         chosen = lists[number % 5]
         if keep and number % 2:
             chosen.append(f"{next(self.names)} by hand")
@@ -207,7 +207,7 @@ class Machine(RuleBasedStateMachine):
         """Reads, edits and writes back at once."""
         if (found := self.writers.read(name)) is not None:
             edit = data.draw(st.sampled_from(sorted(EDITS[name])))
-            self._save(self._edited(found, edit, number), style)
+            self._save(self._edited(found, edit, number), style, found)
 
     @rule(edit=st.sampled_from(["push", "take away", "change"]), style=styles, number=numbers)
     def the_app_goes_on(self, edit: str, style: Style, number: int) -> None:
@@ -224,7 +224,16 @@ class Machine(RuleBasedStateMachine):
         edited = self._edited(found, edit, number)
         if not position and found.name == "chat":
             edited = Copy("chat", {key: value for key, value in edited.raw.items() if key != "dagentd"})
-        self._save(edited, style)
+        self._save(edited, style, found)
+
+    @rule(style=styles, number=numbers)
+    def two_programs_go_on(self, style: Style, number: int) -> None:
+        """One changes a message, the other adds to the copy that it read before."""
+        found = self.writers.read("chat")
+        self.the_app_goes_on("change", "truncate", number)
+        self.wait(0.2, Fate())
+        if found is not None:
+            self._save(self._edited(found, "push", number), style, found)
 
     @rule(number=numbers)
     def the_app_clears(self, number: int) -> None:
@@ -242,7 +251,8 @@ class Machine(RuleBasedStateMachine):
         summary = lists | {"completed": [f"{next(self.names)} done by the app"]}
         info = {"messagesCompacted": 1, "oldestMessageTimestamp": newest, "newestMessageTimestamp": newest}
         made = {"version": checkpoint.raw["version"] + 1, "summary": summary, "compactionInfo": info}
-        self._save_all([Copy("checkpoint", made), Copy("chat", {"messages": []})], newest=newest)
+        copies = [Copy("checkpoint", made), Copy("chat", {"messages": []})]
+        self._save_all(copies, newest=newest, read=model.lists_of(checkpoint.raw))
 
     @rule()
     def the_app_makes_it_anew(self) -> None:
@@ -278,12 +288,28 @@ class Machine(RuleBasedStateMachine):
     def somebody_writes_into_it(self, number: int) -> None:
         file, found = self.open_files.pop(number % len(self.open_files))
         edited = self._edited(found, "push", number)
-        if os.fstat(file).st_nlink and self.belief.may_save:
+        if os.fstat(file).st_nlink and not self._is_aside(file) and self.belief.may_save:
             self._note_extras(edited)
-            if os.path.samestat(os.fstat(file), os.stat(self.place.pm.chat)):
-                self.belief.overwritten(self.place.pm.chat)
+            self.belief.overwritten_in(file)
             self.belief.saved(self.writers.save_into(file, edited))
         os.close(file)
+
+    @rule()
+    def somebody_writes_late_and_we_die(self) -> None:
+        """Into a file that has just lost its name to ours."""
+        self.somebody_opens()
+        self.add(1, Fate(), again=False)
+        self.wait(0.1, Fate())
+        if self.open_files:
+            self.somebody_writes_into_it(-1)
+        begin = self.daemon.since
+        self.daemon.kill()
+        self._observe(nothing, begin, died=True)
+
+    def _is_aside(self, file: int) -> bool:
+        """It made no sense when we looked, and has a name of its own since: who writes into it then writes there."""
+        chat = self.place.pm.chat
+        return any(os.path.samestat(os.fstat(file), os.stat(path)) for path in self.place.pm.beside(chat, "corrupt"))
 
     @rule(count=st.integers(1, 2))
     def an_older_app_says(self, count: int) -> None:
@@ -291,7 +317,7 @@ class Machine(RuleBasedStateMachine):
         if not self.belief.may_save:
             return
         self.legacy += [next(self.names) for _ in range(count)]
-        said = {name: f"{name} in an older app" for name in self.legacy}
+        said = {name: f"{name} in an older app?" for name in self.legacy}
         entries = [{"type": "user", "text": text, "timestamp": at(number % 60)}
                    for number, text in enumerate(said.values())]  # fmt: skip
         path = self.place.flat / "chat.json"
@@ -384,11 +410,15 @@ class Machine(RuleBasedStateMachine):
         EDITS[found.name][edit](raw, next(self.names), number)
         return Copy(found.name, raw)
 
-    def _save(self, copy: Copy, style: Style) -> None:
-        if self.belief.may_save:
+    def _save(self, copy: Copy, style: Style, found: Copy | None = None) -> None:
+        """`found` is what its writer had read."""
+        if self.writers.has(copy):
+            self.writers.save([copy], style)
+        elif self.belief.may_save:
             self._note_extras(copy)
             self.belief.overwritten(self.writers.paths[copy.name], self.paused)
-            self.belief.saved(self.writers.save([copy], style))
+            read = model.lists_of(found.raw if found else None)
+            self.belief.saved(self.writers.save([copy], style, read=read))
 
     def _save_all(self, copies: list[Copy], **more: Any) -> None:
         if not self.belief.saves:
@@ -405,4 +435,4 @@ class Machine(RuleBasedStateMachine):
                 self.extras.add(held)
 
 def _said(name: str) -> dict[str, Any]:
-    return {"id": name, "role": "user", "content": f"{name} anew", "timestamp": "2026-01-17T12:00:00.000Z"}
+    return {"id": name, "role": "user", "content": f"{name} anew?", "timestamp": "2026-01-17T12:00:00.000Z"}

@@ -6,6 +6,7 @@ says which it was."""
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.torture.machine_writers import THEIRS, Saved, Writers
 from tests.torture.model import Known, Lists, State, Written, lists_of, name_of
 
 MOST_UNSEEN = 3  # saves that dagentd may not have seen; more of them only take longer to reason about
-_LONG_AGO = float("-inf")
+_LONG_AGO, _NOT_YET = float("-inf"), float("inf")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class Observed:
     @property
     def lists(self) -> Lists:
         return lists_of(self.told.checkpoint)
+
+    @property
+    def in_order(self) -> list[list[str]]:
+        summary = (self.told.checkpoint or {}).get("summary") or {}
+        return [[str(one) for one in summary.get(name) or []] for name in model.LISTS]
 
     @property
     def version(self) -> int:
@@ -113,8 +119,8 @@ class Belief:
         self._look_at_chat(begin, end)
 
     def started(self) -> None:
-        """A new process does not know since when something is on disk."""
-        self._on_disk = {name: (_LONG_AGO, seen) for name, (_, seen) in self._on_disk.items()}
+        """A new process does not know since when something is on disk, and perhaps not that it was."""
+        self._on_disk = dict.fromkeys(self._on_disk, (_LONG_AGO, _NOT_YET))
 
     def settled(self) -> None:
         """All that was saved must have been taken in."""
@@ -173,8 +179,9 @@ class Belief:
     def _look_at_chat(self, begin: float, end: float) -> None:
         """Which messages are in chat on disk now, and since when."""
         chat = self._writers.read("chat")
-        for one in chat.raw["messages"] if chat else []:
-            self._on_disk.setdefault(name_of(one), (begin, end))
+        for name in map(name_of, chat.raw["messages"] if chat else []):
+            absent, shown = self._on_disk.get(name, (begin, end))
+            self._on_disk[name] = absent, min(shown, end)
         self._on_disk = {name: when for name, when in self._on_disk.items() if name in self.seen.here}
 
     # --- what others did --------------------------------------------------------------------------------------
@@ -196,6 +203,14 @@ class Belief:
         """What somebody writes over before dagentd looked was never there. Or `halfway` it was: dagentd may have read
         it, and stands where it is about to say so."""
         lost = {number for number, save in self.saves.items() if path in save.data and save.is_there()}
+        self._lose(lost, halfway)
+
+    def overwritten_in(self, file: int) -> None:
+        """The same in a file that is open, whatever its name is now."""
+        there = os.pread(file, os.fstat(file).st_size, 0)
+        self._lose({number for number, save in self.saves.items() if there in save.data.values()})
+
+    def _lose(self, lost: set[int], halfway: bool = False) -> None:
         without = [replace(one, unseen=tuple(each for each in one.unseen if each.number not in lost))
                    for one in self.possible]  # fmt: skip
         self.possible = [*without, *(self.possible if halfway and lost else [])]

@@ -56,6 +56,11 @@ class Writers:
         written = replace(self._written(copies), **more)
         return Saved(written, {self.paths[copy.name]: self._save(copy, style) for copy in copies})
 
+    def has(self, copy: Copy) -> bool:
+        """Byte for byte as it would be saved: who reads cannot tell whether it was."""
+        path = self.paths[copy.name]
+        return path.exists() and path.read_bytes() == _encoded(copy)
+
     def save_into(self, file: int, copy: Copy) -> Saved:
         """Into a file that was opened before, whatever its name is now."""
         data = json.dumps(copy.raw).encode()
@@ -64,7 +69,7 @@ class Writers:
         return Saved(self._written([copy]), {self.paths[copy.name]: data})
 
     def _save(self, copy: Copy, style: Style) -> bytes:
-        path, data = self.paths[copy.name], json.dumps(copy.raw, indent=2).encode()
+        path, data = self.paths[copy.name], _encoded(copy)
         other = path.with_name(f"{path.name}~")
         if style == "truncate":
             path.write_bytes(data)
@@ -111,17 +116,21 @@ class Writers:
         return Base(pos, texts, lists_of(told.checkpoint), fields)
 
 
+def _encoded(copy: Copy) -> bytes:
+    return json.dumps(copy.raw, indent=2).encode()
+
+
 # --- edits --------------------------------------------------------------------------------------------------------
 
 Edit = Callable[[dict[str, Any], str, int], None]  # a document, a name never used, and a number that chooses
 
 
 def _push(raw: dict[str, Any], name: str, number: int) -> None:
-    raw["messages"].append(_said(name, f"{name} by the app"))
+    raw["messages"].append(_said(name, f"{name} by the app?"))
 
 
 def _push_without_id(raw: dict[str, Any], name: str, number: int) -> None:
-    message = _said(name, f"{name} by an agent")
+    message = _said(name, f"{name} by an agent?")
     del message["id"]
     raw["messages"].append(message)
 
@@ -130,11 +139,11 @@ def _push_same_id(raw: dict[str, Any], name: str, number: int) -> None:
     """Another message under an id that is taken."""
     if messages := raw["messages"]:
         taken = messages[number % len(messages)].get("id", name)
-        messages.append(_said(taken, f"{name} is another one") | {"timestamp": f"2025-01-01T00:00:0{number}.000Z"})
+        messages.append(_said(taken, f"{name} is another one?") | {"timestamp": f"2025-01-01T00:00:0{number}.000Z"})
 
 
 def _insert(raw: dict[str, Any], name: str, number: int) -> None:
-    raw["messages"].insert(number % (len(raw["messages"]) + 1), _said(name, f"{name} between"))
+    raw["messages"].insert(number % (len(raw["messages"]) + 1), _said(name, f"{name} between?"))
 
 
 def _take_away(raw: dict[str, Any], name: str, number: int) -> None:
@@ -147,7 +156,7 @@ def _change(raw: dict[str, Any], name: str, number: int) -> None:
         one = messages[number % len(messages)]
         if "id" not in one or one["timestamp"].startswith("2025"):
             return  # by its content it would be another message
-        one["content"] = f"{name_of(one)} changed to {name}"
+        one["content"] = f"{name_of(one)} changed to {name}?"
 
 
 def _nothing(raw: dict[str, Any], name: str, number: int) -> None:

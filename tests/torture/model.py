@@ -130,32 +130,49 @@ class Written:
     base: Base | None = None
     remade: bool = False  # the session's creation is another one
     newest: str = ""  # its own compaction took what was said up to then
+    read: Lists = NOTHING  # the checkpoint that its writer had read, if it says nothing of a base
     only_new: bool = False  # it lay in a file that lost its name when we died: what it removed may come back
     legacy: bool = False  # a file of an older format
 
     def taken_in(self, state: State, known: Known, seen: frozenset[str]) -> Iterator[State]:
         """The states that this may lead to; `seen` is who is in chat afterwards."""
-        merged = self._fields(state)
-        fell = self.checkpoint is not None and self.base is None and self.version < state.version
-        anew = self.chat is not None and self.base is None and not self.chat.keys() & state.here
-        remade = anew and (self.remade or fell) and not self.legacy
-        raised = anew and self.newest and self.version > state.version
-        if self.checkpoint is not None and not remade:
-            merged = self._checkpoint(merged, known.kept)
-        if self.chat is None:
-            yield merged
-            return
-        arrived = self._arrivals(merged)
-        if self.base is not None:
-            yield from self._three_ways(arrived, state, known)
-        elif not anew or remade or self.legacy or self.only_new:
+        for merged in self._checkpoints(self._fields(state), known.kept):
+            if self.chat is None:
+                yield merged
+            else:
+                yield from self._chats(self._arrivals(merged), state, known, seen)
+
+    def _checkpoints(self, state: State, kept: frozenset[str]) -> Iterator[State]:
+        if self.checkpoint is None or self._is_remade(state) or self.only_new:
+            yield state
+        if self.checkpoint is not None and (self.only_new or self.base is None):  # what it lacks is not known
+            yield self._checkpoint(state, frozenset(one for held in state.lists for one in held))
+        if self.checkpoint is not None and not self._is_remade(state):
+            yield self._checkpoint(state, kept)
+
+    def _chats(self, arrived: State, before: State, known: Known, seen: frozenset[str]) -> Iterator[State]:
+        """`arrived` has what is new in it already."""
+        if self.only_new:
             yield arrived
-        elif raised and merged.lists != state.lists:
-            left = frozenset(one for one in state.here if self._was_before(one, known, seen))
-            yield self._left_by_compaction(arrived, state, left) if left else arrived
+        if self.base is not None:
+            yield self._three_ways(arrived, before, known)
+        elif not self._is_anew(before) or self._is_remade(before) or self.legacy:
+            yield arrived
+        elif self.newest and self.version > before.version and arrived.lists != before.lists:
+            left = frozenset(one for one in before.here if self._was_before(one, known, seen))
+            yield self._left_by_compaction(arrived, before, left) if left else arrived
         else:
-            left = state.here & (known.surely | (known.maybe - seen))
+            left = before.here & (known.surely | (known.maybe - seen))
             yield replace(arrived, here=arrived.here - left, done=() if left else arrived.done)
+
+    def _is_anew(self, state: State) -> bool:
+        """Built without any message that is in chat."""
+        return self.chat is not None and self.base is None and not self.chat.keys() & state.here
+
+    def _is_remade(self, state: State) -> bool:
+        """By an app that took the session for missing."""
+        fell = self.checkpoint is not None and self.base is None and self.version < state.version
+        return self._is_anew(state) and (self.remade or fell) and not self.legacy
 
     def _was_before(self, name: str, known: Known, seen: frozenset[str]) -> bool:
         return known.stamps[name] <= self.newest if name in known.stamps else name not in seen
@@ -173,7 +190,7 @@ class Written:
         """What was said before and is said again is an old copy, unless its writer had seen the later one."""
         return text not in versions or (self.base is not None and self.base.texts.get(name) != text)
 
-    def _three_ways(self, arrived: State, before: State, known: Known) -> Iterator[State]:
+    def _three_ways(self, arrived: State, before: State, known: Known) -> State:
         assert self.chat is not None and self.base is not None
         pos, here, chat = self.base.pos, before.here, self.chat
 
@@ -182,9 +199,7 @@ class Written:
 
         back = {name for name in chat if name in before.texts and name not in here and not stands(name)}
         gone = {name for name in here if name not in chat and not stands(name)}
-        if self.only_new:
-            yield arrived
-        yield replace(arrived, here=(arrived.here | back) - gone)
+        return replace(arrived, here=(arrived.here | back) - gone)
 
     def _left_by_compaction(self, arrived: State, before: State, left: frozenset[str]) -> State:
         one = Compaction(left, before.lists, before.clean)
@@ -193,7 +208,7 @@ class Written:
     def _checkpoint(self, state: State, kept: frozenset[str]) -> State:
         """New strings are added, vanished ones resolved; decisions, pinned ones and what was added since stay."""
         assert self.checkpoint is not None
-        base = self.base.lists if self.base else state.lists
+        base = self.base.lists if self.base else self.read
         merged = []
         for name, theirs, ours, known in zip(LISTS, self.checkpoint, state.lists, base, strict=True):
             fixed = ours if name == "decisions" else kept

@@ -39,7 +39,7 @@ def run(
 ) -> Ended:
     """CallFailed if it cannot be started, takes too long, or dagentd ends meanwhile. `LIFELINE` in its environment is
     the number of a pipe that nobody writes to, and that ends when this process does, however it ends."""
-    lifeline, ours = os.pipe()
+    lifeline, ours = _pipe(command)
     try:
         process = _started(command, {**(more or {}), LIFELINE: str(lifeline)}, cwd, lifeline)
         try:
@@ -77,9 +77,20 @@ def _started(command: Sequence[str], more: dict[str, str], cwd: Path | None, fd:
                 start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise CallFailed("dead", f"{command[0]} cannot be run: {error.strerror}") from None
+            raise _dead(command, error) from None
         _running.add(process)
     return process
+
+
+def _pipe(command: Sequence[str]) -> tuple[int, int]:
+    try:
+        return os.pipe()
+    except OSError as error:
+        raise _dead(command, error) from None
+
+
+def _dead(command: Sequence[str], error: OSError) -> CallFailed:
+    return CallFailed("dead", f"{command[0]} cannot be run: {error.strerror}")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -7,10 +7,15 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pygit2
-from pygit2.enums import RepositoryOpenFlag
-
 from dagentd.adapters.git.reader import GitReader
+
+try:
+    import pygit2
+    from pygit2.enums import RepositoryOpenFlag
+except ImportError:
+    raise
+except Exception as error:  # it reads certificates as it loads: without a descriptor for them, libgit2 itself fails
+    raise ImportError(f"pygit2: {error}", name=__name__) from error
 
 
 class Unreadable(Exception):

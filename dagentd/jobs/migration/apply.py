@@ -20,9 +20,9 @@ def apply(store: Store, found: Found, keep: int, settle: float) -> int:
     feature, documents = found.unit[0].feature, found.documents()
     for file, content, now in zip(found.unit, found.contents, found.current, strict=True):
         if content.data == now:
-            legacy.back_up(file.path, content.data, keep)
+            legacy.back_up(file.path, content.data, keep, store.temps)
         if (shaped := documents[file.document]) is not None and not file.begun:
-            legacy.rewrite(file.path, now, shaped)
+            legacy.rewrite(file.path, now, shaped, store.temps)
     imported = store.importer.bring_in(feature, found.converted, found.unit[0])
     try:
         if imported.made:
@@ -40,7 +40,7 @@ def _complete(store: Store, found: Found, session: Session, keep: int) -> None:
     """Linked like any new session; what it is linked in can be put back to the byte."""
     task = (found.converted.fields.get(key) for key in ("taskId", "taskState"))
     path, link = unlinking.linked_file(session.folder.feature, session.id, *task)
-    legacy.back_up_before(path, link, keep)
+    legacy.back_up_before(path, link, keep, store.temps)
     store.importer.complete(session, found.converted)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from dagentd.adapters.git import repository
 from dagentd.adapters.git.repository import Head, Listing, Snapshot
-from dagentd.errors import DagentdError, NotFound
+from dagentd.errors import DagentdError, LimitReached, NotFound, expected
 from tests.adapters.git import repositories
 from tests.adapters.git.repositories import plain
 from tests.conftest import SampleProject, git
@@ -36,6 +37,21 @@ def test_no_commits_yet(tmp_path: Path) -> None:
     assert found == Snapshot(
         Head("first/try", None), (), Listing(("new.txt", "staged.txt"), 0), ("There are no commits yet.",)
     )
+
+
+def test_a_library_that_fails_while_it_loads_is_no_bug(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pygit2 raised a GitError, when no descriptor was left for the certificates that it reads then."""
+    (tmp_path / "pygit2.py").write_text("raise RuntimeError('failed to load certificates')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.split(".")[0] == "pygit2" or name.endswith("git.libgit")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr("dagentd.adapters.git.libgit", raising=False)
+    with pytest.raises(ImportError, match="failed to load certificates") as caught:
+        look(repo)
+    told = expected(caught.value)
+    assert isinstance(told, LimitReached) and told.hint == "Try again, or: dagentd restart"
 
 
 def test_a_shallow_clone_says_where_its_history_ends(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,20 @@ def test_a_failure_costs_nothing_but_the_model(
     assert 1 <= len(api.calls()) <= MOST_CALLS.get(name, 1)
     of_the_question = name in ("400 too long", "413", "max_tokens", "refusal", "no JSON", "another shape")
     assert {end["failed"] for end in conversing.ledger("end")} == {not of_the_question}
+
+
+def test_a_call_for_which_there_is_no_descriptor_costs_nothing_but_the_model(
+    conversing: Conversing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left() -> tuple[int, int]:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    conversing.talk()
+    monkeypatch.setattr(os, "pipe", none_left)
+    done = conversing.compact()
+    assert (done["method"], done["messagesCompacted"]) == ("local", 4) and "Too many open files" in done["note"]
+    (end,) = conversing.ledger("end")
+    assert end["outcome"] == "dead" and "input" not in end, "it was never made"
 
 
 def test_a_call_that_takes_too_long_is_killed(conversing: Conversing, api: MessagesApi) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
 
-from tests import messages_api
-from tests.jobs.compaction.conversing import answering
-from tests.messages_api import MessagesApi, Reply
+from tests.messages_api import MessagesApi
 from tests.torture.chaos import verdict
+from tests.torture.chaos.api import TIMEOUT, Api
 from tests.torture.chaos.calm import Calm
 from tests.torture.chaos.cowriter import Cowriter
 from tests.torture.chaos.gitting import Gitter
@@ -25,33 +25,28 @@ from tests.torture.chaos.truth import Truth
 from tests.torture.chaos.world import World, a_world
 
 STORM, GALE = 40.0, 20.0  # seconds of load in one round: with kill -9, and in the life of one process
-_TALKERS = 3
-_CALLS_A_ROUND = 15  # to the model: what the daemon may spend, whatever fails
-
-ANSWERS: list[Reply] = [
-    answering(), answering(), answering(), answering(), messages_api.TOO_LONG, messages_api.UNAUTHORIZED,
-    messages_api.NO_MODEL, messages_api.TOO_LARGE, messages_api.RATE_LIMITED, messages_api.BROKEN,
-    messages_api.OVERLOADED, messages_api.CUT_BEFORE, messages_api.CUT_WITHIN, messages_api.HTML, messages_api.EMPTY,
-    messages_api.TRUNCATED, messages_api.MAX_TOKENS, messages_api.REFUSAL, messages_api.slow(60, answering()),
-    messages_api.slow(1, answering()), messages_api.said("no JSON at all"),
-]  # fmt: skip
-
+_KILLS = 3  # at least
+_CLIENTS = (Talker, Talker, Talker, Compactor, Compactor, Compactor)
+# Calls to the model. In a storm they soon come to an end, and compactions are quick ones; then all may fail that can.
+_FEW, _MANY = 15, 150
+_TOKENS_A_CALL = 50_000  # more than one may take
 
 def run(seed: int, rounds: int = 1, storm: float = STORM, gale: float = GALE) -> Outcome:
-    with a_world() as place, MessagesApi() as api:
-        return _Run(seed, rounds, place, api).all(storm, gale)
+    with a_world() as place, MessagesApi() as server:
+        return _Run(seed, rounds, place, server).all(storm, gale)
 
 
 class _Run:
-    def __init__(self, seed: int, rounds: int, place: World, api: MessagesApi) -> None:
-        self._seed, self._rounds, self._world, self._api = seed, rounds, place, api
+    def __init__(self, seed: int, rounds: int, place: World, server: MessagesApi) -> None:
+        self._seed, self._rounds, self._world = seed, rounds, place
         self._truth, self._samples = Truth(), Samples()
         self._keeper = Keeper(place, self._truth, self._samples)
-        place.make(_settings(api.url, rounds * _CALLS_A_ROUND))
+        place.make(_settings(server.url, _FEW))
         self._trouble = Trouble(place, self._keeper, self._truth, self._samples, self._dice("trouble"))
         self._app = Cowriter(place, self._truth, self._dice("app"))
         self._git = Gitter(place, self._truth, self._trouble, self._app, self._dice("git"))
-        api.always(_answers(self._dice("api")))
+        self._api = Api(server, place.ledger, self._dice("api"))
+        self._allowed = _FEW
 
     def _dice(self, name: str) -> random.Random:
         return random.Random(f"{self._seed} {name}")
@@ -64,8 +59,15 @@ class _Run:
         try:
             for number in range(self._rounds):
                 killer = Killer(self._keeper, self._dice(f"killer {number}"))
-                self._load(f"storm {number}", storm, killer.run)
-                self._load(f"gale {number}", gale)
+                self._allow(_FEW)
+                with self._load(f"storm {number}", killer.run):
+                    time.sleep(storm)
+                    self._await(lambda: [] if self._truth.done["kill -9"] >= _KILLS else ["kill -9"])
+                self._allow(_MANY)
+                self._api.all_again()
+                with self._load(f"gale {number}"):
+                    time.sleep(gale)
+                    self._await(self._api.unmet)  # by a process that lives
             self._git.finish()
             return self._end()
         finally:
@@ -85,26 +87,44 @@ class _Run:
         line = [sys.executable, "-m", "dagentd", *arguments]
         subprocess.run(line, cwd="/", env=self._world.environment, check=True, capture_output=True)
 
+    def _allow(self, calls: int) -> None:
+        """So many more than were made, of which each counts also if nobody knows what became of it."""
+        self._truth.complaints += self._api.over(self._allowed)
+        self._allowed = self._api.entered() + calls
+        self._world.configure(_settings(self._api.url, self._allowed))
+        self._keeper.stop()
+        self._keeper.start()
+
     # --- load ---------------------------------------------------------------------------------------------
 
-    def _load(self, name: str, seconds: float, *more: Callable[[threading.Event], None]) -> None:
+    @contextlib.contextmanager
+    def _load(self, name: str, *more: Callable[[threading.Event], None]) -> Iterator[None]:
         talkers = [
             kind(f"talker-{name.replace(' ', '-')}-{n}", self._world, self._keeper, self._truth, self._samples,
                  self._dice(f"talker {name} {n}"))
-            for n, kind in enumerate([Talker] * _TALKERS + [Compactor])
+            for n, kind in enumerate(_CLIENTS)
         ]  # fmt: skip
         acts = [*(each.run for each in talkers), self._app.run, self._git.run, self._trouble.run, *more]
         over = threading.Event()
         threads = [threading.Thread(target=self._guarded, args=(act, over), daemon=True) for act in acts]
         for thread in threads:
             thread.start()
-        over.wait(seconds)
+        yield
         over.set()
         for thread in threads:
-            thread.join(4 * PATIENCE)
+            thread.join(5 * PATIENCE)
             if thread.is_alive():
                 self._truth.complain(f"{thread.name} does not end")
         self._keeper.check()
+
+    def _await(self, unmet: Callable[[], list[str]]) -> None:
+        """What must be met in every run: a slow machine may need longer for it."""
+        end = time.monotonic() + 3 * PATIENCE
+        while missing := unmet():
+            if time.monotonic() > end:
+                self._truth.complain(f"not met in all that time: {', '.join(missing)}")
+                return
+            time.sleep(0.5)
 
     def _guarded(self, act: Callable[[threading.Event], None], over: threading.Event) -> None:
         try:
@@ -129,27 +149,19 @@ class _Run:
         self._keeper.stop()
         self._keeper.start()
         outcome = Outcome(
-            self._seed, self._truth, self._samples, found, survivor, calm.reached(), len(self._api.calls()),
-            self._rounds * _CALLS_A_ROUND, self._trouble.skipped,
+            self._seed, self._truth, self._samples, found, survivor, calm.reached(), self._api.given,
+            self._api.outcomes(), self._allowed, self._trouble.skipped, self._keeper.log(),
         )  # fmt: skip
         left = [f"process {pid} was left behind" for pid in self._keeper.left_behind()]
-        outcome.judge(*left, *(f"a bug is in the log: {told}" for told in self._keeper.bugs()))
+        bugs = [f"a bug is in the log: {told}" for told in self._keeper.bugs()]
+        outcome.judge(*left, *bugs, *self._api.over(self._allowed))
         return outcome
-
-
-def _answers(dice: random.Random) -> Callable[[Any], Reply]:
-    lock = threading.Lock()
-
-    def answer(_: Any) -> Reply:
-        with lock:
-            return dice.choice(ANSWERS)
-
-    return answer
 
 
 def _settings(url: str, calls: int) -> str:
     """A small budget, so that sessions are full after some messages."""
     return (
         "[budget]\nlimit = 8000\nprompt_buffer = 100\n"
-        f'[compaction]\nbackend = "anthropic"\nbase_url = "{url}"\ntimeout = 20\nmax_calls_per_hour = {calls}\n'
+        f'[compaction]\nbackend = "anthropic"\nbase_url = "{url}"\ntimeout = {TIMEOUT}\n'
+        f"max_calls_per_hour = {calls}\nmax_tokens_per_day = {calls * _TOKENS_A_CALL}\n"
     )

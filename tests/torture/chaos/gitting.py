@@ -27,7 +27,7 @@ class Gitter:
         acts = [self._commit, self._commit, self._rebase, self._checkout, self._pass]
         while not over.wait(self._dice.random() * _PAUSE):
             act, place = self._dice.choice(acts), self._dice.choice(self._world.places)
-            with self._trouble.noticed() as disturbed, place.lock:
+            with self._trouble.noticed_by_all() as disturbed, place.lock:
                 try:
                     act(place)
                     self._truth.count(act.__name__.strip("_"))
@@ -35,7 +35,9 @@ class Gitter:
                     failed = str(error)
                 else:
                     failed = ""
-            if failed and not disturbed():
+            if failed and disturbed():
+                self._truth.could_not(failed)
+            elif failed:
                 self._truth.complain(f"git was disturbed: {failed}")
 
     def finish(self) -> None:
@@ -77,14 +79,22 @@ class Gitter:
             return
         if place.there:
             self._app.removed(place)
-            self._world.git(self._world.root, "worktree", "remove", "--force", str(place.worktree))
             place.there = False
+            self._remove(place)
         else:
             self._make(place)
 
+    def _remove(self, place: Place) -> None:
+        """One that fails has deleted some of it, and may have forgotten it."""
+        try:
+            self._world.git(self._world.root, "worktree", "remove", "--force", str(place.worktree))
+        except GitFailed as error:
+            left = [str(each.relative_to(place.worktree)) for each in place.worktree.rglob("*")]
+            raise GitFailed(f"{error}; there is still {', '.join(left)}") from None
+
     def _make(self, place: Place) -> None:
         if place.worktree.exists():  # left by one that failed
-            self._world.git(self._world.root, "worktree", "remove", "--force", "--force", str(place.worktree))
+            shutil.rmtree(place.worktree)
         self._world.git(self._world.root, "worktree", "prune")
         self._world.add(place)
         if self._dice.random() < 0.5:

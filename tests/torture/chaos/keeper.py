@@ -35,7 +35,7 @@ class Keeper:
     def __init__(self, world: World, truth: Truth, samples: Samples) -> None:
         self._world, self._truth, self._samples = world, truth, samples
         self._process: subprocess.Popen[bytes] | None = None
-        self.log = world.folder / "log"  # not on the disk that fills up: what goes wrong is to be read
+        self._log = world.folder / "log"  # not on the disk that fills up: what goes wrong is to be read
         self._changing = threading.Lock()
 
     @property
@@ -70,11 +70,11 @@ class Keeper:
         for pid in self.left_behind():
             os.kill(pid, signal.SIGKILL)
 
-    def client(self, timeout: float = PATIENCE) -> Client:
+    def client(self, timeout: float) -> Client:
         return Client(self._world.socket, timeout=timeout)
 
     def call(self, method: str, **params: Any) -> Any:
-        with self.client() as client:
+        with self.client(PATIENCE) as client:
             return client.call(method, **params)
 
     def check(self) -> None:
@@ -93,18 +93,21 @@ class Keeper:
         except (OSError, KeyError):
             return None
 
+    def log(self) -> str:
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
+
     def last_words(self) -> str:
-        return self.log.read_text(errors="replace")[-2000:]
+        return self.log()[-2000:]
 
     def bugs(self) -> list[str]:
         """What the log has of them, each once."""
-        entries = re.split(r"^(?=\d{4}-\d\d-\d\d )", self.log.read_text(errors="replace"), flags=re.MULTILINE)
+        entries = re.split(r"^(?=\d{4}-\d\d-\d\d )", self.log(), flags=re.MULTILINE)
         found = {entry[24:]: entry for entry in entries if re.search("internal error|Traceback", entry)}
-        return [entry[:3000] for entry in found.values()]
+        return [entry[-3000:] for entry in found.values()]
 
     def left_behind(self) -> list[int]:
-        """Processes of this run beside the daemon."""
-        mark = f"DAGENTD_SOCKET={self._world.socket}".encode()
+        """Processes of this run beside the daemon, also those that get little of its environment."""
+        mark = f"HOME={self._world.home}".encode()
         found = []
         for name in filter(str.isdecimal, os.listdir("/proc")):
             try:
@@ -115,7 +118,7 @@ class Keeper:
         return found
 
     def _popen(self) -> subprocess.Popen[bytes]:
-        with self.log.open("ab") as log:
+        with self._log.open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "dagentd", "run"], cwd="/", env=self._world.environment,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,16 +31,16 @@ class Outcome:
     found: Found
     survivor: Level
     fresh: Level
-    model_calls: int
+    answers: Counter[str]  # of the API, by the way it answered or failed
+    outcomes: Counter[str]  # of calls to it, as the daemon has them in its ledger
     allowed_calls: int
     skipped: list[str]
+    log: str
     complaints: list[str] = field(default_factory=list)
 
     def judge(self, *more: str) -> None:
         """Complain of everything that must not be."""
         self.complaints = [*self.truth.complaints, *self.found.complaints(), *more, *self._grown()]
-        if self.model_calls > self.allowed_calls:
-            self.complaints.append(f"{self.model_calls} calls to the model, {self.allowed_calls} are allowed")
 
     def _grown(self) -> list[str]:
         """Less is wrong only with watches: something is then not heard."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from statistics import median, quantiles
 
 from tests.torture.chaos.outcome import BOUNDS, Outcome
@@ -46,8 +47,13 @@ def _levels(outcome: Outcome) -> list[tuple[str, str]]:
 
 
 def _happened(outcome: Outcome) -> list[tuple[str, str]]:
-    done = sorted(outcome.truth.done.items())
-    rows = [("calls to the model", f"{outcome.model_calls} of {outcome.allowed_calls} allowed")]
-    rows += [("happened", ", ".join(f"{count} {name}" for name, count in done))]
+    rows = [("calls to the model", f"{outcome.answers.total()} of {outcome.allowed_calls} allowed")]
+    rows += [("  it answered", _counted(outcome.answers)), ("  and the ledger says", _counted(outcome.outcomes))]
+    rows += [("happened", _counted(outcome.truth.done))]
     rows += [("refused", f"{count} × {why}") for why, count in outcome.truth.refused.most_common(8)]
+    rows += [("git, on a full disk", f"{count} × {why}") for why, count in outcome.truth.without_room.items()]
     return rows + [("not tried here", told) for told in outcome.skipped]
+
+
+def _counted(times: Counter[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(times.items()))

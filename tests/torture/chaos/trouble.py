@@ -28,7 +28,7 @@ class Trouble:
 
     def __init__(self, world: World, keeper: Keeper, truth: Truth, samples: Samples, dice: random.Random) -> None:
         self._world, self._keeper, self._truth, self._samples, self._dice = world, keeper, truth, samples, dice
-        self._began = self._ended = 0
+        self._full = 0  # odd while the disk is full
         self.skipped: list[str] = []
         self._can_lock = _can_lock(world)
         self._kinds: list[tuple[str, Callable[[], contextlib.AbstractContextManager[bool]]]] = [
@@ -46,33 +46,31 @@ class Trouble:
         while not over.wait(self._dice.uniform(0.3, 2.5)):
             name, kind = self._dice.choice(self._kinds)
             start = self._samples.now()
-            self._began += 1
-            try:
-                with kind() as there:
-                    over.wait(self._dice.uniform(0.5, 3))
-                    if name == "disk full" and there:
-                        self._check_told()
-            finally:
-                self._ended += 1
+            with kind() as there:
+                over.wait(self._dice.uniform(0.5, 3))
+                if name == "disk full" and there:
+                    self._check_told()
             if there:
                 self._samples.span(name, start)
                 self._truth.count(name)
 
     @contextlib.contextmanager
-    def noticed(self) -> Iterator[Callable[[], bool]]:
-        """Says afterwards whether there was any meanwhile."""
-        before = self._began if self._began == self._ended else -1
-        yield lambda: self._began != before
+    def noticed_by_all(self) -> Iterator[Callable[[], bool]]:
+        """Says afterwards whether there was any meanwhile that others than the daemon feel: the disk was full."""
+        before = self._full
+        yield lambda: self._full != before or before % 2 == 1
 
     # --- the disk -----------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def _full_disk(self) -> Iterator[bool]:
         """As small as what is on it."""
+        self._full += 1
         try:
             yield any(self._shrunk() for _ in range(_TRIES))
         finally:
             assert worlds.resize(self._world, worlds.ROOM)
+            self._full += 1
 
     def _shrunk(self) -> bool:
         found = os.statvfs(self._world.disk)

@@ -16,6 +16,7 @@ class Truth:
     by_app: dict[str, str] = field(default_factory=dict)  # whole in a file; must be taken in
     excused: set[str] = field(default_factory=set)  # whole in a file that its own writer then spoilt or removed
     refused: Counter[str] = field(default_factory=Counter)  # why calls were answered with an error
+    without_room: Counter[str] = field(default_factory=Counter)  # what git could not do on a full disk, in its words
     complaints: list[str] = field(default_factory=list)  # what must never be
     done: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -42,6 +43,10 @@ class Truth:
     def refuse(self, why: str) -> None:
         with self._lock:
             self.refused[why] += 1
+
+    def could_not(self, why: str) -> None:
+        with self._lock:
+            self.without_room[why] += 1
 
     def count(self, what: str, times: int = 1) -> None:
         with self._lock:

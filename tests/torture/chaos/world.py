@@ -85,13 +85,17 @@ class World:
     def kept(self) -> Path:
         return self.root / ".git" / "dagentd" / "kept"
 
+    @property
+    def ledger(self) -> Path:
+        return self.disk / "state" / "dagentd" / "ledger.jsonl"
+
     def sessions(self) -> list[tuple[Place, str]]:
         return [(place, sid) for place in self.places for sid in place.sessions]
 
     def make(self, settings: str) -> None:
         for each in (self.home, self.home / ".config" / "dagentd", self.disk / "state"):
             each.mkdir(parents=True, mode=0o700, exist_ok=True)
-        (self.home / ".config" / "dagentd" / "config.toml").write_text(settings)
+        self.configure(settings)
         (self.home / ".gitconfig").write_text(GITCONFIG)
         self.git(self.disk, "init", "-q", str(self.root))
         (self.root / "README.md").write_text("# Chaos\n")
@@ -100,6 +104,9 @@ class World:
         self.git(self.root, "commit", "-q", "-m", "Start")
         for place in self.places:
             self.add(place)
+
+    def configure(self, settings: str) -> None:
+        (self.home / ".config" / "dagentd" / "config.toml").write_text(settings)
 
     def add(self, place: Place) -> None:
         self.git(self.root, "worktree", "add", "-q", "-B", f"feature/{place.feature}", str(place.worktree))
