@@ -120,9 +120,17 @@ class Projections:
             for name, raw in read.items():
                 each = self._files[name]
                 each.accept(whole[name], raw)
-                if not changed and (pos := self._intake.valid(raw)) is not None and pos >= self._mark(name):
+                if not changed and self._is_current(name, raw):
                     each.written = self._mark(name)
             return len(read) == len(whole)
+
+    def _is_current(self, name: str, raw: dict[str, Any]) -> bool:
+        """Whether a document that had nothing new in it may stay as it is. A checkpoint may lack what stays in ours."""
+        pos = self._intake.valid(raw)
+        with self._chronicle.lock:
+            ours = self._chronicle.state.checkpoint
+        same = name != "checkpoint" or {key: value for key, value in raw.items() if key != "dagentd"} == ours
+        return pos is not None and pos >= self._mark(name) and same
 
     def _note_refused(self) -> None:
         for each in self._files.values():

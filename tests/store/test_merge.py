@@ -421,6 +421,15 @@ def test_an_outside_checkpoint_is_applied_as_edits(served: Served) -> None:
     assert served.app.read("checkpoint") == merged
 
 
+def test_a_decision_that_somebody_struck_is_there_again(served: Served) -> None:
+    _summary(served, decisions=["d1", "d2"])
+    raw = served.app.read("checkpoint")
+    raw["summary"]["decisions"] = ["d2"]
+    served.app.write(raw, "checkpoint")
+    served.flush()
+    assert served.app.read("checkpoint")["summary"]["decisions"] == ["d1", "d2"]
+
+
 @pytest.mark.parametrize("keeps_position", [True, False])
 def test_what_was_added_since_the_base_stays(served: Served, keeps_position: bool) -> None:
     _summary(served, pending=["p1"])

@@ -31,6 +31,7 @@ _CLIENTS = (Talker, Talker, Talker, Compactor, Compactor, Compactor)
 _FEW, _MANY = 15, 150
 _TOKENS_A_CALL = 50_000  # more than one may take
 
+
 def run(seed: int, rounds: int = 1, storm: float = STORM, gale: float = GALE) -> Outcome:
     with a_world() as place, MessagesApi() as server:
         return _Run(seed, rounds, place, server).all(storm, gale)

@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import threading
+from pathlib import Path
 
 from tests.torture.chaos.cowriter import Cowriter
 from tests.torture.chaos.trouble import Trouble
@@ -101,5 +102,13 @@ class Gitter:
             self._number += 1
             texts = [f"<legacy-{self._number}-{n}> said long ago" for n in range(3)]
             entries = [{"type": "user", "text": text, "timestamp": "2026-01-17T12:00:00.000Z"} for text in texts]
-            (place.folder / "chat.json").write_text(json.dumps({"entries": entries}))
+            self._write_older(place.folder / "chat.json", json.dumps({"entries": entries}))
             self.legacy |= dict.fromkeys(texts, (place, place.life))
+
+    def _write_older(self, path: Path, text: str) -> None:
+        """Whole or not at all: an empty one that a full disk left would be ours, and dagentd leaves such as it is."""
+        try:
+            path.write_text(text)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
