@@ -70,8 +70,8 @@ MOMENTARY = any_of(  # asked of the next minute, and over with it
     r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on"
     r"|keep going|run|re-?run|show|explain|tell|describe|read|open|look|check|see(?! to)|try|have a look"
     r"|take a look|list|print|search|find|grep|start|stop here|wait|think|summari[sz]e|commit|push|pull|review|walk"
-    r"|give|paste|do it|do that|remember|imagine|guess|confirm|know|remind|recommend|suggest|compare|elaborate"
-    r"|clarify)\b(?! into\b| (?:an?|who|how many)\b(?! (?:look|bit|moment|second|sec|minute)))",
+    r"|give|paste|do it|do that|remember(?! (?:that|we) )|imagine|guess|confirm|know|remind|recommend|suggest|compare"
+    r"|elaborate|clarify)\b(?! into\b| (?:an?|who|how many)\b(?! (?:look|bit|moment|second|sec|minute)))",
 )
 MOVING = any_of(  # of these, those that also choose: `proceed with Redis for the cache`
     r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on"

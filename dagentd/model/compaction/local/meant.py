@@ -33,8 +33,8 @@ PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s"
 
 
 def firm(low: str) -> bool:
-    """Whatever it weighs, a rule is one: `if you are ever tempted: don't`, `that could sink us, so it must never"
-    " be`."""
+    """Whatever it weighs, a rule is one: `if you are ever tempted: don't`, `that could sink us, so it must never
+    be`."""
     if re.search(r"[:,] (?:please )?(?:don['’]?t|do not|never)\W*$", low):
         return True
     return bool(phrases.FIRM.search(low)) and not _unreal(low) and not phrases.REPORTED.search(low)

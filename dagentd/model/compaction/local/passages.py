@@ -14,9 +14,13 @@ from dagentd.model.compaction.local.topics import IDLE, shared_topic, topics
 
 _FEW = 3  # words of a choice that names no topic
 _LONG = 12  # spaces; such a choice is short
-_TITLE = 4  # spaces of a line that only says what the next is about
+_TITLE = 4  # spaces of what is hardly a sentence: a title, or a choice and nothing else
 _ORDER = re.compile(
     r"^\W*(?:please |and |also )?(?:use|take|prefer|keep|pin|set|choose|pick|we only|only|all|every|no)\b"
+)
+_SECTION = re.compile(  # of what somebody plans, when it decides nothing: for that there is `phrases.LABEL`
+    r"^\W*(?:[\w-]+ ){0,2}(?:goals?|notes?|criteria|criterion|assumptions?|risks?|scope|background|caveats?|warnings?"
+    r"|hints?|tips?|deadlines?|milestones?|non-goals?|motivation|purpose|reminders?|to-?dos?)\W{0,3}[:：]"
 )
 _THANKS = re.compile(r"\b(?:thanks?|thx|cheers|ta)\b")
 _TOPIC = re.compile(r"(?:^|[.;] )\W*(?:topic|subject|title|context|re|about|area|question|item|issue)\s*:\s*\S")
@@ -32,6 +36,7 @@ _THAT = re.compile(r"^\W*(?:and |so |but |yes,? )*(?:that|this|it|both|which|tho
 _HENCE = re.compile(r"^\W*(?:so|then|hence|thus|therefore|instead|because|it|that|this|we do)\b|\b(?:then|instead)\W*$")
 _BACK = re.compile(r"^\W*(?:yes\W+)?(?:that|this)\b|\b(?:it|that|this)\W*$")
 _USE = re.compile(r"^\W*(?:(?:yes|yep|yeah|right|namely|and|i mean)\W+)?(?:for|as|in|on|at|that|this|it)\b")
+_SEVERAL = re.compile(r"\w[.!?] \S")
 _REMARK = re.compile(r"\b(?:it|that|this|no|not|never)\b|n['’]t\b")
 
 
@@ -67,7 +72,7 @@ def _below(before: prose.Sentence, sentence: prose.Sentence) -> bool:
     low = sentence.text.lower()
     if _TOPIC.search(before.text.lower()):
         return bool(phrases.KEYED.match(low)) or bool(phrases.LABEL.search(low))
-    if sentence.listed or not _is_title(before.text):
+    if sentence.listed or _has_label(low) or not _is_title(before.text):
         return False
     return _has_value(sentence.text) and _lacks_topic(sentence.text)
 
@@ -83,16 +88,37 @@ def _belong(before: str, text: str) -> bool:
     if len(before) + len(text) > prose.LONGEST or text.endswith("?"):
         return False
     low, earlier = text.lower(), prose.ungreeted(before).lower()
+    if _has_label(low):
+        return bool(_TOPIC.search(earlier))
     if before.endswith("?"):
         return _answers(earlier.rsplit(": ", 1)[-1], text, low)
     if _used_for(before, text):
         return True
-    return not (_is_talk(before, earlier) or _is_talk(text, low)) and _depends(before, earlier, text, low)
+    if _is_talk(before, earlier) or _is_talk(text, low) or not _depends(before, earlier, text, low):
+        return False
+    return not _asks(before) or _specifies(before, text, low)
+
+
+def _has_label(low: str) -> bool:
+    return bool(phrases.LABEL.search(low) or _SECTION.match(low))
+
+
+def _asks(text: str) -> bool:
+    rated = judged(text, "", True)
+    return rated is not None and rated[0] == "request"
+
+
+def _specifies(asked: str, text: str, low: str) -> bool:
+    """What is asked for has the one choice or remark with it that says nothing without it, and neither rules nor other
+    requests: whoever does it is to find each of these."""
+    if _SEVERAL.search(asked) or asking.REQUEST.search(low) or not _lacks_topic(text):
+        return False
+    return bool(_THAT.match(low) and words(text)) or (text.count(" ") <= _TITLE and _has_value(text))
 
 
 def _depends(before: str, earlier: str, text: str, low: str) -> bool:
     """On what was said before it: it has no topic of its own, remarks on it, or goes on to change it."""
-    if _TOPIC.search(earlier) and (phrases.LABEL.search(low) or phrases.KEYED.match(low) or phrases.CHOICE.search(low)):
+    if _TOPIC.search(earlier) and (phrases.KEYED.match(low) or phrases.CHOICE.search(low)):
         return True
     if not words(text) - IDLE and not subject(text).values:
         return bool(_REMARK.search(low)) or changes.turns(low)  # `We do not.`, `Do that.`

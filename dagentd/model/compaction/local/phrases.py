@@ -147,7 +147,7 @@ TALK = re.compile(
     r"|testing)|wow|awesome"
     r"|perfect|excellent|well done|that(?:['’]s| is| was)? (?:works|looks|explains|great|fine|good|nice|ok"
     r"|right|true|weird|odd|strange)|got it|makes sense|hello|hi|hey|good morning|i['’]ll (?:be|take|check"
-    r"|look|test|try|read|let)|cheers|(?:(?:warm|kind|best) )?regards|best,|bye|ta|merci|brb|no rush|take care"
+    r"|look|test|try|read|let)|cheers|(?:(?:warm|kind|best) )?regards|best(?=,)|bye|ta|merci|brb|no rush|take care"
     r"|talk (?:soon|later|tomorrow)|have a"
     r"|that['’]?s (?:it|all) (?:for|from)|back (?:in|on|at|soon|tomorrow|later|from)|one (?:sec|moment)|haha|lol"
     r"|sure|right|fine|exactly|ah|oh)\b",

@@ -77,9 +77,8 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def _paragraphs(words: str) -> Iterator[tuple[str, str, bool]]:
-    """Lines that belong together, with their lead and whether they are a bullet: a wrapped line continues the one"
-    " before
-    it. A heading leads the lines below it too, a line with a colon only bullets."""
+    """Lines that belong together, with their lead and whether they are a bullet: a wrapped line continues the one
+    before it. A heading leads the lines below it too, a line with a colon only bullets."""
     held = lead = under = ""
     listed = headed = False
     for line in _spoken(words):
