@@ -152,12 +152,27 @@ def publish(
     """Put a whole new file at `path`. `expect` is the digest of what is there as the caller read it, None for
     nothing; `Changed` if that is no longer so, or if the temp file must be elsewhere: look again. Writes the temp file
     first: what is compared is then compared at the last moment. A new file must be wanted `beside` others."""
+    # The folder is opened first: without a descriptor for it nothing has happened yet.
+    folder = _open_folder_of(path, expect) if sync else None
+    try:
+        hashed, replaced = _put_in_place(path, chunks, expect, sync, temps, beside)
+        if folder is not None:
+            _sync_names(folder, path.parent, replaced)
+    finally:
+        if folder is not None:
+            os.close(folder)
+    return Published(hashed, replaced)
+
+
+def _put_in_place(
+    path: Path, chunks: Iterable[bytes], expect: bytes | None, sync: bool, temps: Temps, beside: Collection[Path]
+) -> tuple[bytes, Replaced | None]:
     old = _open_expected(path, expect)
     try:
         temp, fd = temps.create(path)
         hashed = _write_temp(temp, fd, chunks, old, sync)
         marks.note(path, temp)
-        replaced = _take_name(temp, path, old, expect, beside)
+        return hashed, _take_name(temp, path, old, expect, beside)
     except OSError as error:
         if old is not None:
             os.close(old)
@@ -169,14 +184,24 @@ def publish(
         if old is not None:
             os.close(old)
         raise
-    if sync:
-        try:
-            disk.sync_folder(path.parent)
-        except BaseException:
-            if replaced is not None:
-                replaced.leave()
+
+
+def _sync_names(folder: int, path: Path, replaced: Replaced | None) -> None:
+    try:
+        disk.sync_names(folder, path)
+    except BaseException:
+        if replaced is not None:
+            replaced.leave()
+        raise
+
+
+def _open_folder_of(path: Path, expect: bytes | None) -> int:
+    try:
+        return disk.open_folder(path.parent)
+    except FileNotFoundError:
+        if expect is None:
             raise
-    return Published(hashed, replaced)
+        raise Changed(path) from None
 
 
 def _open_expected(path: Path, expect: bytes | None) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -189,6 +190,22 @@ def test_a_failure_at_any_step_leaves_the_old_file_and_no_temp(
     monkeypatch.setattr(disk, "step", step)
     with pytest.raises(OSError, match="Input/output"):
         put(path, b"new", expect=b"old", sync=True)
+    assert path.read_bytes() == b"old" and names(path.parent) == ["chat.json"]
+
+
+def test_without_a_descriptor_for_the_folder_nothing_happens(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.write_bytes(b"old")
+    real = os.open
+
+    def refuse(opened: str | Path, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_DIRECTORY:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return real(opened, flags, mode)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(OSError, match="Too many"):
+        put(path, b"new", expect=b"old", sync=True)
+    monkeypatch.undo()
     assert path.read_bytes() == b"old" and names(path.parent) == ["chat.json"]
 
 
