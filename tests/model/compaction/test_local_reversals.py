@@ -43,6 +43,27 @@ REVERSED = [
     ("Passwords need at least 8 characters.", "Passwords need at least 12 characters."),
     ("The default page size should be 25.", "Change the default page size to 50."),
     ("Use Redis for the cache.", "Use Memcached for the cache."),
+    # what was chosen is spoken against, and something else is named
+    ("We'll go with Auth0 for sign-in.", "On second thought, Keycloak. Auth0 gets pricey above 7000 users."),
+    ("use puppeteer to render the invoices", "puppeteer won't work because we have no chrome, going with weasyprint"),
+    ("style everything with styled-components", "drop styled-components; Tailwind it is"),
+    ("dates are handled with moment", "moment is deprecated, use dayjs"),
+    ("the dashboard gets its updates by polling", "polling is too slow for the dashboard, do it with websockets"),
+    ("we work on feature branches", "no feature branches any more, we commit to trunk"),
+    ("state lives in Redux", "I don't think Redux pays off here. Let's have the state in Zustand."),
+    ("unit tests in Jest", "Jest can't handle our ESM stuff. Vitest"),
+    ("cache eviction is LRU", "hmm LRU evicts the hot stuff, go LFU for the eviction"),
+    ("tests run in parallel with pytest-xdist", "tests can't run with pytest-xdist any more. one process only"),
+    # the same is said with another word at the end
+    ("indent with tabs", "I lost that vote: indent with spaces"),
+    ("payments through Stripe", "finance signed with Adyen yesterday so payments go through Adyen, sorry for the mess"),
+    ("database is MySQL 8", "database changed to MariaDB 11"),
+    ("hash passwords with bcrypt", "security review says argon2 for password hashing, please change it"),
+    ("licence: MIT", "legal came back: licence has to be Apache 2.0"),
+    # another number
+    ("the feature freeze is on 14 October", "feature freeze moved to 2 November"),
+    ("sessions expire after 30 minutes", "actually 90 minutes, people complained about the sessions"),
+    ("retry failed uploads 3 times", "3 retries for uploads isn't enough, make it 5"),
     # other languages
     ("Wir verwenden MySQL als Datenbank.", "Planänderung: wir verwenden PostgreSQL statt MySQL als Datenbank."),
     ("Usamos MySQL para los pedidos.", "Mejor usamos PostgreSQL en lugar de MySQL para los pedidos."),
@@ -67,6 +88,19 @@ BOTH_HOLD = [
     ("The config lives in config/app.yaml.", "The schema lives in config/schema.sql."),
     ("Use British spelling in the docs.", "Use short sentences in the docs."),
     ("Sessions expire after 30 minutes.", "Sessions are limited to 5 per user."),
+    ("Use Redis for the cache.", "Redis must not be reachable from outside, use a private network."),
+    ("Use Redis for the cache.", "Redis runs on port 6380, use TLS."),
+    ("We deploy with Docker.", "Docker images must not run as root, use a dedicated user."),
+    ("Attachments are stored in S3.", "S3 is not for logs, ship those to Loki."),
+    ("Tests run in Jest.", "Jest is slow in CI, so cache node_modules there."),
+    ("Use Postgres for the orders.", "Postgres can't do full text well enough, so use Meilisearch for the search."),
+    ("Use Vue for the admin UI.", "Don't use Vue in the public site, use plain HTML there."),
+    ("Hosting is on Fly.io.", "Fly.io has no cron, use a worker for the nightly jobs."),
+    ("mails go out through Postmark", "Postmark doesn't like attachments over 10 MB, so link to big files instead"),
+    ("alerts go to Slack", "deploy notices don't go to Slack, they go to the mailing list"),
+    ("The queue is RabbitMQ.", "RabbitMQ needs no TLS on localhost, skip the certs in dev."),
+    ("the feature freeze is on 14 October", "the demo moved to 2 November"),
+    ("retry failed uploads 3 times", "retry failed payments 5 times, 3 is not enough there"),
     ("Only admins may change the login page.", "Scrap what I said about the login page, use Svelte there."),
 ]
 
@@ -99,6 +133,30 @@ def test_that_points_at_what_was_just_said_and_not_further_back() -> None:
     said = user("Use tabs."), assistant("Will do."), user("Scrap that, we use spaces.")
     assert decisions(*said) == ["Scrap that, we use spaces."]
     assert decisions(said[0], *[said[1]] * 6, said[2]) == ["Use tabs.", "Scrap that, we use spaces."]
+
+
+@pytest.mark.parametrize(
+    ("stated", "answer", "kept"),
+    [
+        ("Plan: we'll use Postgres for the storage.", "no, sqlite", "no, sqlite (storage)"),
+        ("For the browser tests I'll go with Cypress, since we know it.", "nope, Playwright", "nope, Playwright"),
+        ("I decided to use Kafka for the events.", "that's too heavy. NATS please", "that's too heavy. NATS"),
+    ],
+)
+def test_a_no_takes_the_place_of_what_the_assistant_just_stated(stated: str, answer: str, kept: str) -> None:
+    (found,) = decisions(assistant(stated), user(answer))
+    assert found.startswith(kept)
+
+
+def test_a_no_that_answers_a_question_takes_nothing_back() -> None:
+    said = user("Use pnpm."), assistant("Will do. Is Postgres right for the storage?"), user("no, sqlite")
+    assert decisions(*said) == ["Use pnpm.", "no, sqlite"]
+    assert decisions(user("Retries: 3"), assistant("Fine."), user("no, sqlite")) == ["Retries: 3", "no, sqlite"]
+
+
+def test_what_stands_beside_a_change_is_not_changed_by_it() -> None:
+    told = "Pick Nx for the monorepo tool. Nobody gets to disable certificate checks."
+    assert "Pick Nx for the monorepo tool." in decisions(user(told))
 
 
 def test_a_bare_value_keeps_what_it_is_about() -> None:

@@ -33,7 +33,8 @@ TURN = any_of(
     r"|(?:did|does|do|is|was|has|could|can)(?:n['’]t| not) (?:survive|working|hold|fit|scale|deliver)|behind us"
     r"|earlier i|(?:bad|poor|wrong|terrible|silly) (?:idea|call|choice|move|decision|pick)|part(?:ing|ed)? ways"
     r"|purg(?:ed?|ing)|(?:takes?|took) over|outgr(?:ew|own)|phas(?:ed?|ing) out|sunset\w*|oust\w*|c[oa]me a?round to"
-    r"|contrary to|u-turn|stands? corrected|amend\w*|misspoke|my mistake|rectif\w+|errat(?:um|a))\b",
+    r"|contrary to|u-turn|stands? corrected|amend\w*|misspoke"
+    r"|correct(?:ing)? (?:myself|that|this)|my mistake|rectif\w+|errat(?:um|a))\b",
     r"^\W*(?:no|nope|nah|wait|oops|sorry)\s?[,.!:—–-]|~~[^~]+~~",
     r"\b(?:doch|stattdessen|statt|nicht mehr|planänderung|anstatt|vergiss|zurück zu)\b|\b(?:en lugar de"
     r"|en vez de|ya no|mejor|cambio de planes|olvida|en realidad)\b",
@@ -66,6 +67,13 @@ THIS = any_of(
     r"|that)\b|^\W*(?:no,? wait|wait,? no|correction)\b|\bignore (?:what i|my last)|\bactually,? (?:no"
     r"|make)\b",
 )
+# Said against what was just stated, with a choice behind it: `no, sqlite`; `that's too heavy. Meilisearch please`
+CONTRARY = any_of(
+    r"^\W*(?:no|nope|nah|nein|non)\s?[,.!:;—–-]\s?\w",
+    r"^\W*(?:that|this|it)(?:['’]s| is| was| would be| seems| sounds| looks)? (?:way |far |really |much |just )*"
+    r"(?:too|not)\b",
+    r"^\W*(?:not that|rather not|anything but that)\b",
+)
 _THING = (
     r"((?:[^\s,;:.()!?—–]|[.:,/](?=\S))+(?:\s+(?!(?:with|for|to|and|but|because|since|in|on|as|so"
     r"|any ?more|any longer|after|over|then|we|let|use|anymore|now|is|are|it|at|by|mit|für|con|para|pour"
@@ -81,7 +89,7 @@ REPLACED = any_of(
     r"~~([^~]{1,60})~~",
     _THING + r" ?(?:[-=]>|→) ?\S+ (?:\(|for |in |on )",
     r"\bwhere (?:i|we|it) (?:wrote|said|says|put|had|have) " + _THING,
-    r"\bnot (?:the |our )*" + _THING + r" any ?more",
+    r"\bnot? (?:the |our )*" + _THING + r" any ?(?:more|longer)",
     r"\b(?:instead of|going back on|rather than|in place of|as opposed to|away from|move off|off of"
     r"|stop using|no longer \w+(?: with)?|not (?:use|using|going with|doing)|don['’]?t use"
     r"|won['’]?t (?:use|be using)"
@@ -102,7 +110,7 @@ REPLACED = any_of(
     r"([a-z0-9_.+/-]{2,40})\s?(?:ではなく|の代わりに|をやめ)|(?:而不是|代替|不再使用|不用)\s*([^\s，。；、]{1,20})",
 )
 REPLACES = any_of(  # looked for first: the patterns above are costly
-    r"~~|->|=>|→|\bwhere (?:i|we|it)"
+    r"~~|->|=>|→|\bany ?(?:more|longer)|\bwhere (?:i|we|it)"
     r"|withdraw|revoke|retired|void|mistake|wrong|give|giving|rip|work out|option|veto|reject|instead"
     r"|going back|rather|place of|opposed to"
     r"|away from"

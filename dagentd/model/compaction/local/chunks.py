@@ -36,7 +36,7 @@ _SMALL = {
 # Verbs that are nouns behind another: the container base image, the secrets store.
 _NOUNS = "base store message host place call plan power build update change"
 _DECIDING = "question choice issue matter answer pick option winner verdict outcome topic subject context area ruling"
-_QUALIFYING = "own whole main current hard small quick final different meant supposed intended expected"
+_QUALIFYING = "better best own whole main current hard small quick final different meant supposed intended expected"
 _COMPOUND = frozenset(_NOUNS.split())
 _IDLE = frozenset(f"{_DECIDING} {_QUALIFYING}".split())
 # From when on something holds says nothing of what it is: `by sliding window starting this sprint`.
@@ -46,6 +46,7 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 _ARROW = re.compile(r"\S+\s?(?:[-=]>|→)\s?(\S+)\s\(([^()]+)\)")
+_BACK = re.compile(r"(\S+) ?(?:<-|←) ?([^.,;]+)")
 _FRONTED = re.compile(
     r"\b(?:when it comes to|as regards|in terms of|with (?:regard|respect) to|speaking of)\b", re.IGNORECASE
 )
@@ -99,9 +100,9 @@ def chunks(text: str) -> list[Chunk]:
 
 
 def _plain(text: str) -> str:
-    """Without reasons and dates; `yarn -> bun (package manager)` and `this makes bun our package manager` in the usual
-    words."""
-    usual = _MAKES.sub(r"\1 as \2", _ARROW.sub(r"\2: \1", _FRONTED.sub("for", text)))
+    """Without reasons and dates; `yarn -> bun (package manager)`, `package manager <- bun` and `this makes bun our
+    package manager` in the usual words."""
+    usual = _MAKES.sub(r"\1 as \2", _ARROW.sub(r"\2: \1", _BACK.sub(r"\2: \1", _FRONTED.sub("for", text))))
     return _OF.sub(" ", _WHEN.sub("", _REASON.sub(" ", usual)))
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dagentd.model.compaction.local import phrases
 from dagentd.model.compaction.local.choices import another_choice, is_choice
-from dagentd.model.compaction.local.slots import comparable, on_topic, retold
+from dagentd.model.compaction.local.counting import BARE, comparable, recounts
+from dagentd.model.compaction.local.frames import reframes
+from dagentd.model.compaction.local.rejection import rejects
+from dagentd.model.compaction.local.slots import on_topic, retold
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Subject, Weight, Words, containment, likeness, subject, words
 from dagentd.model.compaction.local.topics import apart
@@ -28,7 +31,7 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
     one, other = new.about, subject(old)
     if new.adds or not one.content | one.values:
         return 0.0
-    if retold(new, old):
+    if retold(new, old) or rejects(new, old) or recounts(new, old):
         return 1.2
     if apart(new.text, old):
         return 0.0
@@ -37,6 +40,8 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
         return named
     if (sure := on_topic(new, old)) > 0:
         return sure
+    if reframes(new, old):
+        return BARE
     if _says_more(new, old, one, other, weight):
         return 0.9
     alike = likeness(one.content, other.content, weight) / 4

@@ -107,7 +107,7 @@ def _held_by(link: _Link) -> Filling | None:
 def _counted(link: _Link) -> Filling | None:
     """A timeout of 30 s; the batch size in the index is 20, which is no size of the index."""
     one, two, before = link.one, link.two, link.before
-    if one.value or not two.counts or not re.fullmatch("[XCUW]*D?", link.between):
+    if one.value or not two.counts or not re.fullmatch("[XCUWS]*D?", link.between):
         return None
     if before is not None and "W" in one.before:
         return Filling((*before.stems, *one.stems), two, 3) if before.definite else None

@@ -18,11 +18,11 @@ from dagentd.model.compaction.local.subjects import Words, likeness, subject, wo
 from dagentd.model.compaction.local.topics import topics
 from dagentd.model.compaction.operations import ListName
 
-_RAREST, _EACH = (
-    6,
-    16,
-)  # words of a statement, and items for each, that are looked at: cost does not grow with the session
+# Words of a statement and of the sentences beside it, and items for each, that are looked at: cost does not grow with
+# the session.
+_RAREST, _BESIDE, _EACH = 6, 4, 16
 _NEAR = 4  # messages back to which "scrap that" may point
+_NEXT = 2  # and to which a mere "no" may
 
 
 class Matters:
@@ -31,6 +31,7 @@ class Matters:
         self._about: dict[str, dict[str, None]] = defaultdict(dict)
         self._count = 0
         self._last: tuple[str, int] = ("", -_NEAR - 1)
+        self._question = -1
         for item in draft:
             if is_stated(item):
                 self._index(item)
@@ -55,21 +56,30 @@ class Matters:
         elif wanted:
             self._keep(self._draft.add(name, new.text, source), new, position)
 
-    def reverses(self, new: Statement) -> bool:
-        """Whether it names an earlier decision that it changes."""
+    def reverses(self, new: Statement, position: int) -> bool:
+        """Whether it names an earlier decision that it changes, or answers one."""
+        if new.answers and self._pointed(new, position):
+            return True
         return any(
             item.list == "decisions" and certainty(new, item.text, self.weight) >= 0.9 for item in self._candidates(new)
         )
+
+    def asked(self, position: int) -> None:
+        """A no that comes after this is an answer to a question, and takes nothing back."""
+        self._question = position
 
     def weight(self, word: str) -> float:
         return math.log(2 + self._count / max(1, len(self._about.get(word, ()))))
 
     def _candidates(self, new: Statement) -> list[Item]:
-        some = _all_words(new.text).union(*map(_all_words, (*new.rejected, *new.dropped)))
-        rarest = sorted((word for word in some if word in self._about), key=lambda word: (len(self._about[word]), word))
-        ids = dict.fromkeys(id for word in rarest[:_RAREST] for id in islice(reversed(self._about[word]), _EACH))
+        own = _all_words(new.text).union(*map(_all_words, (*new.rejected, *new.dropped)))
+        rarest = [*self._rarest(own)[:_RAREST], *self._rarest(_all_words(new.around) - own)[:_BESIDE]]
+        ids = dict.fromkeys(id for word in rarest for id in islice(reversed(self._about[word]), _EACH))
         held = (self._draft.get(id) for id in ids)
         return [item for item in held if item is not None and not item.resolved]
+
+    def _rarest(self, some: Words) -> list[str]:
+        return sorted((word for word in some if word in self._about), key=lambda word: (len(self._about[word]), word))
 
     def _replaced(self, new: Statement, found: list[Item]) -> list[Item]:
         """The one that it reverses most surely, and whatever else says the same as that one."""
@@ -89,15 +99,18 @@ class Matters:
         return on_topic(new, text) > 0 or likeness(about, subject(text).content, self.weight) >= 0.75
 
     def _pointed(self, new: Statement, position: int) -> list[Item]:
-        item = self._draft.get(self._last[0])
-        near = position - self._last[1] <= _NEAR
-        near = near and not topics(new.text).filled
-        return [item] if new.points and near and item and not item.pinned and not item.resolved else []
+        """What it takes back without a word of it: what was just said."""
+        item, distance = self._draft.get(self._last[0]), position - self._last[1]
+        if item is None or item.pinned or item.resolved or distance > _NEAR or topics(new.text).filled:
+            return []
+        answers = new.answers and distance <= _NEXT and self._question < self._last[1]
+        alike = bool(subject(new.text).values) == bool(subject(item.text).values)
+        return [item] if new.points or (answers and alike) else []
 
     def _supersede(self, new: Statement, name: ListName, replaced: list[Item], source: str, position: int) -> None:
         text = new.text
-        if not subject(text).content and (about := _surface(replaced[0].text)):
-            text = f"{text.rstrip('.')} ({' '.join(about)})"
+        if about := _missing(new, replaced[0].text):
+            text = f"{text.rstrip('.')} ({about})"
         after = []
         for item in replaced:
             self._forget(item)
@@ -111,7 +124,7 @@ class Matters:
 
     def _keep(self, item: Item, new: Statement, position: int) -> None:
         self._index(item)
-        if new.by_user:
+        if new.by_user or new.kind == "decision":
             self._last = item.id, position
 
     def _index(self, item: Item) -> None:
@@ -145,7 +158,14 @@ def is_stated(item: Item) -> bool:
     )
 
 
-def _surface(text: str) -> list[str]:
-    """The words of an earlier statement without its values, to say what a later one is about."""
-    wanted = subject(text).content
-    return [word for word in text.split() if words(word) & wanted]
+def _missing(new: Statement, old: str) -> str:
+    """What the earlier statement was about, where the later one does not say: a bare number, `no, sqlite`."""
+    if not subject(new.text).content:
+        return _surface(old, subject(old).content)
+    if not (new.answers or new.points) or topics(new.text).main:
+        return ""
+    return _surface(old, frozenset(stem for each in topics(old).filled[:1] for stem in each.topic))
+
+
+def _surface(text: str, wanted: Words) -> str:
+    return " ".join(word.strip(",;:.") for word in text.split() if words(word) & wanted)

@@ -16,7 +16,8 @@ _FEW = 3  # words of a choice that names no topic
 _LONG = 12  # spaces; such a choice is short
 _TITLE = 4  # spaces of what is hardly a sentence: a title, or a choice and nothing else
 _ORDER = re.compile(
-    r"^\W*(?:please |and |also )?(?:use|take|prefer|keep|pin|set|choose|pick|we only|only|all|every|no)\b"
+    r"^\W*(?:please |and |also )?(?:use|take|prefer|keep|pin|set|choose|pick|we only|only|all|every\w*|each"
+    r"|any|no(?:body|thing| one)?|never|don['’]?t|do not)\b"
 )
 _SECTION = re.compile(  # of what somebody plans, when it decides nothing: for that there is `phrases.LABEL`
     r"^\W*(?:[\w-]+ ){0,2}(?:goals?|notes?|criteria|criterion|assumptions?|risks?|scope|background|caveats?|warnings?"
@@ -34,6 +35,8 @@ _NO = re.compile(
 )
 _THAT = re.compile(r"^\W*(?:and |so |but |yes,? )*(?:that|this|it|both|which|those|these)\b")
 _HENCE = re.compile(r"^\W*(?:so|then|hence|thus|therefore|instead|because|it|that|this|we do)\b|\b(?:then|instead)\W*$")
+_SO = re.compile(r"^\W*(?:so|hence|thus|therefore)\b")
+_THEN = re.compile(r"\bthen\b")
 _BACK = re.compile(r"^\W*(?:yes\W+)?(?:that|this)\b|\b(?:it|that|this)\W*$")
 _USE = re.compile(r"^\W*(?:(?:yes|yep|yeah|right|namely|and|i mean)\W+)?(?:for|as|in|on|at|that|this|it)\b")
 _SEVERAL = re.compile(r"\w[.!?] \S")
@@ -44,7 +47,7 @@ def passages(said: Iterable[prose.Sentence]) -> Iterator[prose.Sentence]:
     held: prose.Sentence | None = None
     every = list(said)
     for sentence, following in zip(every, [*every[1:], None], strict=False):
-        waits = following is not None and not following.first and _used_for(sentence.text, following.text)
+        waits = following is not None and not following.first and _opens(sentence.text, following.text)
         if held is not None and not waits and _continue(held, sentence):
             held = replace(held, text=f"{held.text} {sentence.text}")
             continue
@@ -53,6 +56,16 @@ def passages(said: Iterable[prose.Sentence]) -> Iterator[prose.Sentence]:
         held = _under_its_title(sentence)
     if held is not None:
         yield held
+
+
+def _opens(text: str, following: str) -> bool:
+    """It belongs to what comes, and not to what was."""
+    low, after = text.lower(), following.lower()
+    if _used_for(text, following):
+        return True
+    if _has_label(after) or not _turned_down(text, low) or changes.replaces(low):
+        return False
+    return _lacks_topic(text) and _chooses(following, after)
 
 
 def _under_its_title(sentence: prose.Sentence) -> prose.Sentence:
@@ -124,8 +137,11 @@ def _depends(before: str, earlier: str, text: str, low: str) -> bool:
         return bool(_REMARK.search(low)) or changes.turns(low)  # `We do not.`, `Do that.`
     if _BACK.search(low) and not _has_value(text) and _has_value(before) and not meant.weighed(earlier):
         return True
+    if _turned_down(before, earlier) and (_SO.match(low) or (_lacks_topic(before) and _chooses(text, low))):
+        return True
     waits = _leaves_open(before, earlier)
-    if _lacks_topic(text, 2 * _FEW if waits else _FEW):
+    given = _has_value(text) or phrases.CHOICE.search(low) or changes.replaces(low)
+    if _lacks_topic(text, 2 * _FEW if waits and given else _FEW):
         return waits or bool(_HENCE.search(low)) or not _both_stand(before, text)
     if waits and (_is_label(text, low) or _RULING.match(low)):
         return True
@@ -134,6 +150,20 @@ def _depends(before: str, earlier: str, text: str, low: str) -> bool:
     if changes.turns(low) or changes.turns(earlier):
         return bool(shared_topic(before, text)) or (_chooses_only(earlier) and _lacks_topic(before))
     return False
+
+
+def _turned_down(before: str, earlier: str) -> bool:
+    """`I don't think Redux pays off.` waits for what is to be taken instead; `Forget Redux.` needs not be repeated."""
+    if phrases.FIRM.search(earlier) or changes.DROPPED.search(earlier):
+        return False
+    return changes.turns(earlier) or subject(before).negative
+
+
+def _chooses(text: str, low: str) -> bool:
+    """Something for a topic."""
+    if phrases.FIRM.search(low) or subject(text).negative:
+        return False
+    return bool(topics(text).filled) and bool(phrases.CHOICE.search(low) or _HENCE.search(low) or _THEN.search(low))
 
 
 def _is_talk(text: str, low: str) -> bool:

@@ -26,6 +26,7 @@ _END = re.compile(r"(?:(?<=[.!?…])[\"'”’)\]*_`]{0,3}\s+|(?<=[。！？])[�
 _NO_END = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|z\.B|d\.h|bzw|p\.ej|Mr|Mrs|Dr|St|No|Nr|Fig|ca|v)|\b[A-Z]|^\W*\d+)\.$"
 )
+_SED = re.compile(r"(?<!\S)s/([^/\s]+)/([^/\s]+)/g?(?!\S)")  # how a developer writes that one becomes the other
 _GREETING = re.compile(
     r"^(?:(?:ok(?:ay)?|great|thanks?(?: you)?|perfect|cool|nice|good|hi|hey|hello|sure|got it|understood|right"
     r"|yes|yeah|yep"
@@ -52,7 +53,7 @@ def sentences(words: str) -> Iterator[Sentence]:
     for paragraph, lead, listed in _paragraphs(ends_of(words)):
         first = True
         for sentence in _split(paragraph):
-            flat = " ".join(sentence.split())[:_READ]
+            flat = _SED.sub(r"\1 -> \2", " ".join(sentence.split())[:_READ])
             if any(map(str.isalnum, flat)):
                 yield Sentence(flat, lead, first, listed)
                 first = False

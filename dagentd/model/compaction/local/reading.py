@@ -77,7 +77,7 @@ class Reading:
             self._failures.told(line, turn.id)
 
     def _stated(self, found: Statement, at: int, turn: Turn) -> None:
-        if found.kind == "request" and not self._matters.reverses(found):
+        if found.kind == "request" and not self._matters.reverses(found, at):
             if self._has_room(found.strength):
                 self._asked.append(self._wishes.take(found, turn.id))
             return
@@ -113,6 +113,8 @@ class Reading:
             if not phrases.BLOCKED.match(found.low):
                 self._stated(found, at, turn)
         self._claimed(wishes.claims(said), turn)
+        if any(one.text.endswith(("?", "？")) for one in said):
+            self._matters.asked(at)
         for one in said:
             if phrases.PROPOSAL.search(one.text.lower()):
                 self._proposal = prose.shortened(prose.ungreeted(one.text))

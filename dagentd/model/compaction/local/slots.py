@@ -6,14 +6,13 @@ import re
 
 from dagentd.model.compaction.local import asking, changes, phrases
 from dagentd.model.compaction.local.chunks import spelt_out
+from dagentd.model.compaction.local.counting import BARE, counts, names, numbers, renumbered
 from dagentd.model.compaction.local.statements import Statement
-from dagentd.model.compaction.local.subjects import Subject, Words, is_place, subject, words
+from dagentd.model.compaction.local.subjects import Words, is_place, subject, words
 from dagentd.model.compaction.local.topics import IDLE, beside, clauses, common_topic, shared_topic, topics
 
-_DIGITS = re.compile(r"\d")
 _TOGETHER = re.compile(r"[.?!]\s\S")  # sentences stand together because one has the topic and one the choice
 _BAN = re.compile(r"^\W*(?:(?:and|please|pls|also)\s+)*(?:do not|don['’]?t|never|no|avoid|stop|let['’]?s not)\b")
-_BARE = 0.4  # certainty without naming what is replaced: less than anything that shares more
 
 
 def on_topic(new: Statement, old: str) -> float:
@@ -21,9 +20,9 @@ def on_topic(new: Statement, old: str) -> float:
     topic = shared_topic(new.text, old) or (common_topic(new.text, old) if new.marker else frozenset())
     if not topic:
         return 0.0
-    one, other = _numbers(new.text), _numbers(old)
-    if one or other or _counted(new.text, topic) != _counted(old, topic):
-        return _renumbered(new, old, topic, one, other)
+    counted = numbers(new.text) or numbers(old) or counts(new.text, topic) != counts(old, topic)
+    if counted and not (names(new.text, topic) and names(old, topic)):
+        return renumbered(new, old, topic)
     return max(_named(new, old, topic), _rechosen(new, old, topic))
 
 
@@ -34,43 +33,12 @@ def retold(new: Statement, old: str) -> bool:
     if not topic:
         return False
     one, other, near = subject(new.text), subject(old), words(new.around)
-    given = (each.value.stems for each in topics(old).filled)
+    given = (each.value.stems for each in topics(old).filled if not each.value.counts)
     names = (one.names | other.names | subject(new.around).names).union(*given)
     chosen = (other.content & names) - topic - IDLE
     if not chosen and new.marker > 1:
         chosen = other.content - topic - IDLE
     return bool(chosen & (one.content | near) and one.content - other.content - topic - near - IDLE)
-
-
-def _counted(text: str, topic: Words) -> bool:
-    filling = topics(text).filling(topic)
-    return filling is not None and filling.value.counts
-
-
-def _counted_for(text: str, topic: Words) -> Words:
-    """5 rows per run: what is counted each time; the same for all that say nothing of that."""
-    filling = topics(text).filling(topic)
-    return frozenset(filling.value.stems[2:] if filling else ()) or frozenset([""])
-
-
-def _numbers(text: str) -> Words:
-    return frozenset(value for value in subject(text).values if _DIGITS.search(value))
-
-
-def _renumbered(new: Statement, old: str, topic: Words, one: Words, other: Words) -> float:
-    """It names the earlier number and another, or gives another of the same unit."""
-    if not one - other or not other:
-        return 0.0
-    if other <= one:
-        return 1.0
-    if _counted(new.text, topic) and _counted(old, topic):
-        same = subject(new.text).units & subject(old).units
-        if _counted_for(new.text, topic).isdisjoint(_counted_for(old, topic)):
-            return 0.0
-        return _BARE + 0.2 if same or (new.marker and comparable(subject(new.text), subject(old))) else 0.0
-    said, held = (subject(text).units | beside(text, topic) for text in (new.text, old))
-    alike = bool(said & held) or not said or not held
-    return _BARE + 0.1 if alike and new.marker and (new.chooses or new.marker > 1) else 0.0
 
 
 def _rechosen(new: Statement, old: str, topic: Words) -> float:
@@ -85,7 +53,7 @@ def _rechosen(new: Statement, old: str, topic: Words) -> float:
     gives = _gives(new.text, topic)
     if False in (gives, _gives(old, topic)) or not (new.marker or gives or subject(new.text).names - topic):
         return 0.0
-    return _BARE + 0.05 * new.marker
+    return BARE + 0.05 * new.marker
 
 
 def _gives(text: str, topic: Words) -> bool | None:
@@ -134,17 +102,3 @@ def _is_work(low: str) -> bool:
     if asking.DEFERRED.search(low):
         return True
     return bool(asking.REQUEST.search(low)) and not (changes.turns(low) or asking.MEANS.search(low))
-
-
-_TIMES = frozenset(["ms", "s", "sec", "second", "m", "min", "minut", "h", "hour", "d", "day", "week", "month"])
-_SIZES = frozenset(["b", "byt", "kb", "mb", "gb", "tb", "kib", "mib", "gib"])
-
-
-def comparable(one: Subject, other: Subject) -> bool:
-    """Numbers of rows and of requests have nothing to do with each other; neither have two reviews and a quota."""
-    if one.units & other.units or any(one.units & kind and other.units & kind for kind in (_TIMES, _SIZES)):
-        return True
-    if one.units and other.units:
-        return False
-    spoken = {unit for unit in one.units | other.units if len(unit) > 3}
-    return not spoken - one.content - other.content

@@ -56,6 +56,11 @@ class Statement:
         return bool(changes.THIS.search(self.low)) or (self.after is not None and self.after.points)
 
     @cached_property
+    def answers(self) -> bool:
+        """With a no, and something else."""
+        return self.by_user and bool(changes.CONTRARY.search(self.low))
+
+    @cached_property
     def adds(self) -> bool:
         return self.marker < 2 and bool(changes.ALSO.search(self.low))
 

@@ -60,11 +60,12 @@ when where which while who whole why will with without won't would yes yet you y
 rule note important plans reverting revert back drop settle settled chose choose chosen pick agreed agree least max
 maximum min minimum allowed put store stored stores place save host move moved moves moving message take takes run
 runs adopt pls call work build built power powered sign signed base correction update today tomorrow yesterday
-earlier later already currently end btw anyway thx gets sits am across against along although among around away
+earlier later already currently end btw anyway thx gets sits lives says wants am across against along although among
+around away
 behind beside besides between both despite either else hence neither nope off therefore though thus toward towards
 above below beneath beyond during except near past throughout till exceed exceeds
 starting unless upon whereas whether within anything something nothing everyone someone nobody anyone
-der die das den dem ein eine einen und oder wir nicht ist sind mit für auf im zu von
+der die das den dem ein eine einen und oder wir nicht ist sind für auf im zu von
 es soll sollen muss müssen bitte statt nutzen verwenden verwende nutze immer nie el la los las un una y o de del en
 con para son que se debe deben usar usa siempre nunca le les et ou du des dans avec pour ne pas est sont il faut
 utiliser utilise toujours jamais nous

@@ -48,7 +48,7 @@ class Topics:
             return max((frozenset(one) & frozenset(two) for one, two in pairs), key=len, default=frozenset())
         for one, two in ((self, other), (other, self)):
             for phrase in sorted(one.main, key=lambda each: (-len(each), each)):
-                if phrase in two.main or (len(phrase) > 1 and _within(phrase, two.stems)):
+                if any(_equal(phrase, each) for each in two.main) or (len(phrase) > 1 and _within(phrase, two.stems)):
                     return frozenset(phrase)
         return frozenset()
 
@@ -102,7 +102,12 @@ def apart(one: str, other: str) -> bool:
 
 def _same(one: Phrase, two: Phrase) -> bool:
     short, long = sorted((one, two), key=len)
-    return one == two or (len(short) > 1 and _within(short, long))
+    return _equal(one, two) or (len(short) > 1 and _within(short, long))
+
+
+def _equal(one: Phrase, two: Phrase) -> bool:
+    """Also `hash passwords` and `password hashing`."""
+    return one == two or frozenset(one) == frozenset(two)
 
 
 def _within(part: Phrase, whole: Phrase) -> bool:
