@@ -52,7 +52,7 @@ REVERSED = [
     ("we work on feature branches", "no feature branches any more, we commit to trunk"),
     ("state lives in Redux", "I don't think Redux pays off here. Let's have the state in Zustand."),
     ("unit tests in Jest", "Jest can't handle our ESM stuff. Vitest"),
-    ("cache eviction is LRU", "hmm LRU evicts the hot stuff, go LFU for the eviction"),
+    ("cache eviction is LRU", "LRU evicts the hot stuff, go LFU for the eviction"),
     ("tests run in parallel with pytest-xdist", "tests can't run with pytest-xdist any more. one process only"),
     # the same is said with another word at the end
     ("indent with tabs", "I lost that vote: indent with spaces"),

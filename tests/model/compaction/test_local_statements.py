@@ -105,6 +105,56 @@ def test_what_the_assistant_decides_counts_and_what_it_tells_or_proposes_does_no
     assert decisions(assistant(told)) == ["We'll use Redis for the queue."]
 
 
+HOLDING = [
+    "The retry logic lives in the client now, not in the callers.",
+    "Images are resized on upload, not on request.",
+    "Only the admin role can see the audit screen.",
+    "The client never retries a POST.",
+    "I kept polling, since webhooks would need a public address.",
+    "I made the config immutable so that threads can share it.",
+    "To keep the diff small I left the old endpoint in place and marked it deprecated.",
+    "As you asked, the public functions keep their signatures.",
+    "Settled: the worker owns the lock and the web process never takes it.",
+    "Timeouts: connect 2 s, read 10 s.",
+    "Pagination is cursor based everywhere now.",
+    "The lock file stays in the repository.",
+    "In the end SQLAlchemy was the better fit for the ORM layer, so that is what the branch has.",
+]
+
+
+@pytest.mark.parametrize("said", HOLDING)
+def test_what_the_assistant_makes_so_is_kept(said: str) -> None:
+    assert decisions(user("go on"), assistant(said)) == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Let me look at the parser first.",
+        "I'm reading the importer now.",
+        "If you prefer, I can drop support for Node 16.",
+        "A read-write lock might help here.",
+        "There are two ways: a unique index or an application check.",
+        "Git stores every version of a file as a blob.",
+        "Each tuple has the name and the count.",
+        "The report took 40 seconds.",
+        "The tests pass now.",
+    ],
+)
+def test_what_it_does_finds_or_explains_is_no_decision(said: str) -> None:
+    assert decisions(user("go on"), assistant(said)) == []
+
+
+def test_an_explanation_decides_nothing() -> None:
+    told = assistant("Only the components that depend on it are rendered again.")
+    assert decisions(user("Why does the list flicker? How is it rendered?"), told) == []
+
+
+def test_what_the_assistant_only_tells_takes_nothing_back() -> None:
+    stated = "The index is rebuilt every hour."
+    assert stated in decisions(user(stated), assistant("The index is rebuilt at night, never during the day."))
+
+
 def test_a_yes_makes_the_assistants_proposal_a_decision() -> None:
     asked = assistant("I looked around. I suggest storing sessions in Redis.")
     assert decisions(asked, user("Yes, do that.")) == ["I suggest storing sessions in Redis. (user: Yes, do that.)"]

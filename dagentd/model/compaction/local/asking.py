@@ -66,6 +66,11 @@ QUESTION = re.compile(  # also without its mark
     r"|opinions?"
     r"|chance|luck|reason|suggestions?|progress|objections?|questions?|way|hints?|experience)\b)"
 )
+EXPLAIN = any_of(  # how something is, rather than how it is to be
+    r"\b(?:explain|describe|walk me through|what['’]?s the difference|how come)\b",
+    r"^\W*(?:(?:and|so|but|ok|hm+),? )*(?:why|how|where|when|what|which \w+)(?:['’]s)? (?:is|are|was|were|do|does|did"
+    r"|has|have|causes?|happens|long|many|much|far)\b",
+)
 MOMENTARY = any_of(  # asked of the next minute, and over with it
     r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on"
     r"|keep going|run|re-?run|show|explain|tell|describe|read|open|look|check|see(?! to)|try|have a look"

@@ -50,6 +50,7 @@ _BACK = re.compile(r"(\S+) ?(?:<-|←) ?([^.,;]+)")
 _FRONTED = re.compile(
     r"\b(?:when it comes to|as regards|in terms of|with (?:regard|respect) to|speaking of)\b", re.IGNORECASE
 )
+_MADE = re.compile(r"\bmake (the|our|my) ((?:[a-z][\w-]*\s){1,4})(?=[A-Z\d])")
 _MAKES = re.compile(r"\b(?:ma(?:kes?|king|de)|calls?|names?) (?!(?:the|our|my|sure|it) )(\S+(?: \S+)?) (our|my)\b")
 _REASON = re.compile(
     r"(?:^|(?<=[.;!?] ))(?:because|since)\b[^,.;]*,|(?<=\w )(?:because|since|b/c|weil|porque|parce que)\b[^.;]*"
@@ -102,7 +103,8 @@ def chunks(text: str) -> list[Chunk]:
 def _plain(text: str) -> str:
     """Without reasons and dates; `yarn -> bun (package manager)`, `package manager <- bun` and `this makes bun our
     package manager` in the usual words."""
-    usual = _MAKES.sub(r"\1 as \2", _ARROW.sub(r"\2: \1", _BACK.sub(r"\2: \1", _FRONTED.sub("for", text))))
+    usual = _MAKES.sub(r"\1 as \2", _MADE.sub(r"\1 \2is ", text))
+    usual = _ARROW.sub(r"\2: \1", _BACK.sub(r"\2: \1", _FRONTED.sub("for", usual)))
     return _OF.sub(" ", _WHEN.sub("", _REASON.sub(" ", usual)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from dagentd.model.compaction.local import asking, changes, meant, phrases
+from dagentd.model.compaction.local import asking, changes, holding, meant, phrases
 from dagentd.model.compaction.local.chunks import Chunk
 from dagentd.model.compaction.local.subjects import words
 from dagentd.model.compaction.local.topics import topics
@@ -131,9 +131,15 @@ def _of_assistant(text: str, low: str, lead: str) -> Rated | None:
     if _made(text, low) and not _ALTERNATIVES.search(low):
         return "decision", MEDIUM
     precise = bool(_PRECISE.search(text)) and not _ALTERNATIVES.search(low)
-    if phrases.FIRM.search(low) and precise:
+    if (phrases.FIRM.search(low) and precise) or _holds(low):
         return "decision", WEAK
     return ("fact", WEAK) if precise and phrases.VALUE_VERB.search(low) else None
+
+
+def _holds(low: str) -> bool:
+    if _ALTERNATIVES.search(low) or _ALTERNATIVE.search(low):
+        return False
+    return holding.gives_numbers(low) or (len(words(low)) > 1 and holding.holds(low))
 
 
 def _made(text: str, low: str) -> bool:

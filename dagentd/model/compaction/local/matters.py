@@ -45,7 +45,7 @@ class Matters:
         same = [item for item in found if repeats(new, item.text, self.weight)]
         replaced = (
             []
-            if same and (not new.by_user or not new.marker)
+            if (same and (not new.by_user or not new.marker)) or new.only_told
             else self._replaced(new, [i for i in found if i not in same])
         )
         replaced = replaced or ([] if same else self._pointed(new, position))

@@ -58,7 +58,7 @@ def settled(low: str) -> bool:
         turn = _BUT.search(low, begin)
         low = low[turn.start() :] if turn else ""
     parts = {*PARTS.split(low), *CLAUSES.split(low)}
-    return any(_decides(part) and not weighed(part) for part in parts)
+    return any(_decides(part) and not weighed(part) and " or " not in part for part in parts)
 
 
 def _decides(clause: str) -> bool:

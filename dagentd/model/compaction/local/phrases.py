@@ -41,7 +41,7 @@ LABEL = any_of(
     r"|requirements?|rules?|conventions?|polic(?:y|ies)|agreed|agreement|important|remember|guidelines?"
     r"|non-negotiables?|invariants?"
     r"|limits?|adr|ground rules|things to (?:remember|keep in mind)|entscheidung(?:en)?|vorgaben?|regeln?"
-    r"|verdict|conclusion|resolution|outcome|ruling|chosen|final (?:answer|call|choice)|decisi(?:ón|ones)"
+    r"|verdict|conclusion|resolution|outcome|ruling|chosen|settled|final (?:answer|call|choice)|decisi(?:ón|ones)"
     r"|restricci(?:ón|ones)|décisions?|contraintes?|règles?|决定|约束|规则|決定|制約|ルール)(?:\s*(?:#"
     r"|no\.?)?\s*\d+)?\W{0,3}(?:[:：—–]|\s-\s|$)",
 )
@@ -130,7 +130,7 @@ MADE = any_of(  # what an assistant did for some use: a decision where it names 
     rf"| went ahead and)? (?:{_CHOSEN})\b"
     rf"|^\W*(?:so |then |therefore |now )?(?:{_CHOSEN})\b",
     r"\b(?:it is|wins|won|gets the (?:job|nod)|is the (?:winner|choice|way to go|one|better \w+|best \w+"
-    r"|right \w+)|that['’]s what)\b",
+    r"|right \w+)|that(?:['’]s| is) what)\b",
 )
 HOLDS_NOW = any_of(
     r"\b(?:now \w+s (?:on|with|in|by)|will (?:be|use|run|live|sit|stay|get)|is going to (?:be|use)|(?:is|are) now"
@@ -175,7 +175,8 @@ UNREAL = any_of(  # nothing of the sentence holds, unless another clause says so
     r"|也许|可能|かもしれ",
 )
 DOUBT = any_of(  # only weighed, asked about or put off
-    r"\b(?:maybe|perhaps|possibly|might(?! as well)|could|(?:we|i|they|it) may (?!not\b|never\b|only\b)|may (?:be"
+    r"\b(?:maybe|perhaps|possibly|might(?! as well)|could|(?:we|i|they|it) may (?!not\b|never\b|only\b|as well\b)"
+    r"|may (?:be"
     r"|make|fit)"
     r"|think(?:ing)? (?:about|of)|cross(?:ed|es) my mind|on my radar|(?:worth|should|are|am|to|['’](?:re"
     r"|m)) consider(?:ing)?"

@@ -30,7 +30,7 @@ _SED = re.compile(r"(?<!\S)s/([^/\s]+)/([^/\s]+)/g?(?!\S)")  # how a developer w
 _GREETING = re.compile(
     r"^(?:(?:ok(?:ay)?|great|thanks?(?: you)?|perfect|cool|nice|good|hi|hey|hello|sure|got it|understood|right"
     r"|yes|yeah|yep"
-    r"|alright|awesome|makes sense|sounds good|btw|by the way|noted|fyi|greetings|dear \w+)\b[\s,!.:;—–-]+"
+    r"|alright|awesome|hm+|makes sense|sounds good|btw|by the way|noted|fyi|greetings|dear \w+)\b[\s,!.:;—–-]+"
     r"|(?:another|one|an?|the next|next|last|final|some)(?: (?:more|last|quick|small|other))*"
     r" (?:point|note|remark|comment|matter|aside|observation)s?(?: from [\w ]{2,30})?: )+",
     re.IGNORECASE,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from dagentd.model.compaction.items import Item
-from dagentd.model.compaction.local import phrases, progress, prose, wishes
+from dagentd.model.compaction.local import asking, phrases, progress, prose, wishes
 from dagentd.model.compaction.local.deeds import Deed, deeds
 from dagentd.model.compaction.local.draft import Draft, tokens
 from dagentd.model.compaction.local.failures import Failures
@@ -36,6 +36,7 @@ class Reading:
         self._evidence = False  # whether something was achieved since the user spoke last
         self._asked: list[str] = []  # ids of what the user's last message asked for
         self._proposal = ""
+        self._explains = False  # whether the user asked how something is, so that what is told decides nothing
 
     def operations(self) -> list[Operation]:
         done: dict[int, list[Deed]] = defaultdict(list)
@@ -67,6 +68,7 @@ class Reading:
             return
         self._affirmed(at, turn)
         self._evidence, self._asked, self._proposal = False, [], ""
+        self._explains = any(asking.EXPLAIN.search(one.text.lower()) for one in said)
         for one in said:
             self._wishes.withdrawn(one.text, turn.id)
         for claim in wishes.claims(said):
@@ -110,7 +112,7 @@ class Reading:
     def _from_assistant(self, at: int, turn: Turn) -> None:
         said = list(prose.sentences(turn.words))
         for found in statements(said, by_user=False):
-            if not phrases.BLOCKED.match(found.low):
+            if not phrases.BLOCKED.match(found.low) and not (found.only_told and self._explains):
                 self._stated(found, at, turn)
         self._claimed(wishes.claims(said), turn)
         if any(one.text.endswith(("?", "？")) for one in said):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dagentd.model.compaction.local import changes, phrases, prose
-from dagentd.model.compaction.local.judging import Kind, judged
+from dagentd.model.compaction.local.judging import WEAK, Kind, judged
 from dagentd.model.compaction.local.passages import passages
 from dagentd.model.compaction.local.subjects import Subject, subject, words
 
@@ -72,6 +72,11 @@ class Statement:
     def about(self) -> Subject:
         """Without the words that only say that something changes."""
         return subject(" ".join(_CHANGES.sub(" ", self.text).split()))
+
+    @property
+    def only_told(self) -> bool:
+        """By the assistant, which may have meant to describe: no reason to take anything back."""
+        return not self.by_user and (self.kind, self.strength) == ("decision", WEAK)
 
     @property
     def only_rejects(self) -> bool:

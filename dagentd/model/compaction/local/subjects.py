@@ -60,8 +60,8 @@ when where which while who whole why will with without won't would yes yet you y
 rule note important plans reverting revert back drop settle settled chose choose chosen pick agreed agree least max
 maximum min minimum allowed put store stored stores place save host move moved moves moving message take takes run
 runs adopt pls call work build built power powered sign signed base correction update today tomorrow yesterday
-earlier later already currently end btw anyway thx gets sits lives says wants am across against along although among
-around away
+earlier later already currently end btw anyway thx gets sits live lives says wants am across against along although
+among around away
 behind beside besides between both despite either else hence neither nope off therefore though thus toward towards
 above below beneath beyond during except near past throughout till exceed exceeds
 starting unless upon whereas whether within anything something nothing everyone someone nobody anyone
