@@ -207,6 +207,9 @@ HEARSAY = any_of(  # what others do or say
     rf"|heard|saw"
     r"|watched) (?:about|of|that|somewhere|an?|some|on|in|from|good|great|how|people|where|it)\b|\bi hear\b"
     r"|\bapparently\b",
+    r"\b(?:i['’]m|i am|i was|(?:i['’]ve|i have) been) (?:just |currently |still )*(?:reading|watching|listening"
+    r"|browsing|looking at|staring at|playing with)\b",
+    r"\b(?:asked|told) (?:me|us) (?:whether|if|what|why|how|which|when|where)\b",
     r"\b(?:my|an?|our|some) (?:friend|mate|cousin|brother|buddy|acquaintance|ex-colleague|competitor|rival)s?\b"
     r"|\bcolleague from\b",
     r"\b(?:they|somebody|someone|some people|folks|everyone else|everybody else|others|google|netflix|shopify|facebook"
