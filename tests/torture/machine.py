@@ -252,9 +252,10 @@ class Machine(RuleBasedStateMachine):
         if found is not None:
             self._save(self._edited(found, "push", number), style, found)
 
-    @rule(number=numbers)
-    def the_app_clears(self, number: int) -> None:
+    @rule(number=numbers, after=st.sampled_from([0.0, 2.0]))
+    def the_app_clears(self, number: int, after: float) -> None:
         """It builds a new object; now and then something was said in it already."""
+        self.wait(after, Fate())
         messages = [] if number % 3 else [_said(next(self.names))]
         self._save(Copy("chat", {"messages": messages, "totalMessages": len(messages)}), "truncate")
 
@@ -270,6 +271,13 @@ class Machine(RuleBasedStateMachine):
         made = {"version": checkpoint.raw["version"] + 1, "summary": summary, "compactionInfo": info}
         copies = [Copy("checkpoint", made), Copy("chat", {"messages": []})]
         self._save_all(copies, newest=newest, read=model.lists_of(checkpoint.raw))
+
+    @rule(number=numbers, crash=early)
+    def the_app_compacts_and_we_die(self, number: int, crash: int) -> None:
+        """Over what it wrote, which had been there for long."""
+        self.wait(2.0, Fate())
+        self.the_app_compacts(number)
+        self.job("due", Fate(crash))
 
     @rule()
     def the_app_makes_it_anew(self) -> None:
