@@ -27,7 +27,9 @@ DECIDED: tuple[Kind, ...] = ("decision", "constraint", "reversal")
 OTHERS = tuple(kind for kind in KINDS if kind not in DECIDED)
 
 
-UNTUNED = ("judge",)  # phrasings that nobody looked at while writing rules: how far these reach beyond others
+# Told without an aim: `judge` has phrasings that nobody looked at while writing rules, so it shows how far these reach
+# beyond others; `offhand` the rules were written with, and its reversals are not all found yet.
+UNTUNED = ("offhand", "judge")
 
 
 def measure(folder: Path, report: Report) -> None:

@@ -16,17 +16,19 @@ from tests.planted.phrases_fresh import FRESH
 from tests.planted.phrases_further import FURTHER
 from tests.planted.phrases_held_out import HELD_OUT
 from tests.planted.phrases_judge import JUDGE
+from tests.planted.phrases_offhand import OFFHAND
 from tests.planted.phrases_seen import SEEN
 from tests.planted.scenes import Scenes
 from tests.planted.scoring import Score, score
 from tests.planted.writer import Message, Writer
 
-Half = Literal["seen", "held_out", "fresh", "further", "judge"]
+Half = Literal["seen", "held_out", "fresh", "further", "offhand", "judge"]
 HALVES: dict[Half, Phrases] = {
     "seen": SEEN,
     "held_out": HELD_OUT,
     "fresh": FRESH,
     "further": FURTHER,
+    "offhand": OFFHAND,
     "judge": JUDGE,
 }
 

@@ -147,7 +147,8 @@ class Proposer:
     def _made(
         self, work: _Work, items: list[Item], changes: list[Change], backend: str, model: str | None
     ) -> Proposal:
-        items, left = checkpoints.within(items, self._settings.compaction.checkpoint_tokens, self._tokens)
+        room = self._settings.compaction.checkpoint_tokens
+        items, left = checkpoints.within(items, room, self._tokens, local.is_talk)
         compacted = self._parts.checkpoint + self._parts.messages
         done, before = Done(clock.stamp(), backend, model, compacted, work.freed, work.turns), work.start.checkpoint
         loop = ralph_loop(before.get("ralphLoop"), work.turns, plan_of(self._session))

@@ -32,13 +32,15 @@ class Done:
     turns: Sequence[Turn]
 
 
-def within(items: Sequence[Item], limit: int, count: Count) -> tuple[list[Item], int]:
+def within(
+    items: Sequence[Item], limit: int, count: Count, is_talk: Callable[[Item], bool] = lambda _: False
+) -> tuple[list[Item], int]:
     """The items that have room, and how many had none: the oldest completed ones leave first, then what was resolved,
-    then the oldest decisions that are not pinned."""
+    then what may be only talk, then the oldest decisions that are not pinned."""
     sizes = {item.id: count(str(item.entry)) + _BULLET for item in items}
     used = _FRAME + sum(sizes.values())
     gone: set[str] = set()
-    for item in sorted(_may_leave(items), key=_rank):
+    for item in sorted(_may_leave(items), key=lambda item: _rank(item, is_talk)) if used > limit else ():
         if used <= limit:
             break
         gone.add(item.id)
@@ -53,9 +55,9 @@ def _may_leave(items: Sequence[Item]) -> list[Item]:
     return [item for item in items if not item.pinned and (item.resolved or item.list in ("completed", "decisions"))]
 
 
-def _rank(item: Item) -> int:
+def _rank(item: Item, is_talk: Callable[[Item], bool]) -> int:
     """Sorting keeps the order among equals: the oldest is first."""
-    return 1 if item.resolved else 0 if item.list == "completed" else 2
+    return 1 if item.resolved else 0 if item.list == "completed" else 2 if is_talk(item) else 3
 
 
 def after(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dagentd.model.compaction.checkpoints import DoesNotFit, Done, after, within
 from dagentd.model.compaction.items import Item, items_of
+from dagentd.model.compaction.local import is_talk
 from dagentd.model.compaction.turns import turn
 from dagentd.model.documents import Checkpoint
 from tests.model.compaction.checkpoints_of import JSON, items
@@ -39,6 +40,13 @@ def test_the_oldest_that_is_completed_leaves_first_then_what_is_over_then_the_ol
             "x")]  # fmt: skip
     kept = [" ".join(item.id for item in within(held, 160 + 4 * n, lambda _: 1)[0]) for n in (6, 5, 4, 3, 2, 1)]
     assert kept == ["d1 o1 c1 c2 d2 d3", "d1 o1 c2 d2 d3", "d1 o1 d2 d3", "d1 d2 d3", "d2 d3", "d2"]
+
+
+def test_talk_leaves_before_any_decision_and_the_oldest_first() -> None:
+    said = ["Use Redis for the cache.", "The demo went quite well.", "Never log tokens.", "Ines walked home again."]
+    held = [Item(f"d{at}", "decisions", text) for at, text in enumerate(said)]
+    kept = [" ".join(item.id for item in within(held, 160 + 4 * n, lambda _: 1, is_talk)[0]) for n in (4, 3, 2, 1)]
+    assert kept == ["d0 d1 d2 d3", "d0 d2 d3", "d0 d2", "d2"]
 
 
 def done(*texts: str) -> Done:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dagentd.model.compaction.items import new
 from tests.model.compaction.said import assistant, decisions, items_after, user
 
 OTHER = "The staging cluster runs on Kubernetes."
@@ -101,11 +102,30 @@ def test_what_the_assistant_chose_is_replaced_too() -> None:
         "Can we settle on Stripe for the payments? Yes, let's do that.",
         "We have to give up on Vault for the secrets. SOPS will do the job.",
         "We used to have Celery as the job queue. Now it's Dramatiq.",
+        "The template engine needs to move off Liquid. Destination: Mako.",
+        "Some people like to log whole requests. We do not.",
     ],
 )
 def test_a_choice_that_lacks_its_topic_takes_the_sentence_before(said: str) -> None:
     assert decisions(user(said)) == [said]
     assert decisions(user(f"Hmm, I see. {said} Thanks!")) == [said]
+
+
+def test_what_is_only_a_choice_takes_its_title() -> None:
+    assert decisions(user("geocoder:\n- Photon")) == ["geocoder: Photon"]
+    assert decisions(user("upload limit\n75 MB")) == ["upload limit 75 MB"]
+
+
+def test_of_sentences_that_stood_together_only_the_one_that_changed_leaves() -> None:
+    held = new("decisions", "The page size is 45 rows. Take Biome for the linter.", ["m1"], "")
+    found = decisions(user("The page size is 120 rows now."), items=[held])
+    assert found == ["Take Biome for the linter.", "The page size is 120 rows now."]
+
+
+def test_a_sentence_beside_it_names_what_it_replaces() -> None:
+    begin = items_after(user("Let's use YAML for the config format."), user("Never log tokens."))
+    found = decisions(user("They've talked me out of YAML. Make the config format HCL."), items=begin)
+    assert "Never log tokens." in found and "Let's use YAML for the config format." not in found
 
 
 @pytest.mark.parametrize(

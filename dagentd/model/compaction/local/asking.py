@@ -45,26 +45,33 @@ OPINION = re.compile(
     r"\bwould you (?:rather |personally |ever )?(?:use|choose|pick|go|recommend|prefer|take|say|suggest|consider)\b"
 )
 PLEASE = re.compile(r"\w,? (?:please|pls)[.!]*$")
-TAG = re.compile(
-    r"[,.]?\s+(?:ok(?:ay)?|alright|all right|please|pls|deal|got it|understood|agreed|clear|yeah"
-    r"|(?:can|could|will|would) you)\s?\?+$"
+TAG = re.compile(  # a question behind a statement, about nothing else
+    r"[,.;]?\s+(?:(?:ok(?:ay)?|alright|all right|please|pls|deal|got it|understood|agreed|clear|yeah|right|cool"
+    r"|(?:can|could"
+    r"|will|would) you)|(?<=[,.;] )(?:is|does|can|could|will|would|are|do|shall) (?:that|this|it|you|we)(?: (?:do"
+    r"|take|look"
+    r" into|work|see to|handle|fix|make|agree|ok|okay|fine|clear|good|right|for me|with you|for you|that|this"
+    r"|it)){0,3})\s?\?+$"
 )
-QUESTION = re.compile(
-    r"^\W*(?:(?:why|how|what|where|who)(?! (?:i|we|you|they|he|she|the|our|my) )|which"
-    r"|is|are|does|do(?! not)|did|am|was|were|shall (?:i"
-    r"|we)|should (?:i|we|the|our|it|this|that|they)|(?:can|could|would|will) (?:the|our|it|this|that|they)|has|had"
-    r"|have (?:you|we|they|i|any\w*)|(?:is|are|does|do|did|was)n['’]t (?:we|you|they|it"
-    r"|that"
-    r"|there)|any(?:one|body) (?:know|ha[sv]e?|got|here|else|seen|tried|using|remember|up|familiar)s?"
-    r"|any (?:idea|clue|news|updates?|thoughts?|opinions?|chance|luck|reason|suggestions?|progress|objections?"
-    r"|questions?|way|hints?|experience)|(?:and )?(?:what|how) about)\b(?!['’])",
+QUESTION = re.compile(  # also without its mark
+    r"^\W*(?:(?:so|and|but|wait|hey|hm+|ok)\W+)*(?:(?:why|how|what|where|who|which)\b(?!['’]?s? (?:i|we|you|they|he"
+    r"|she|the"
+    r"|our|my) )(?!.* is (?:that|to)\b)|(?:does|did)(?:n['’]t)? \w|(?:is|are|was|were)(?:n['’]t)? (?!\w+(?:ed|en)\b"
+    r"|very|really"
+    r"|ok|fine|not|never|a must|important|strictly)|do you\b|(?:do|am|shall|should|can|could|would"
+    r"|will)(?:n['’]t)? (?:the|it|this|that"
+    r"|there|we|i|they|our|my|any\w*|some\w*|people)\b|ha(?:s|ve|d) (?:you|we|they|i|any\w*|some\w*)\b|any(?:one"
+    r"|body) (?:know"
+    r"|ha[sv]e?|got|here|else|seen|tried|using|remember|up|familiar)s?\b|any (?:idea|clue|news|updates?|thoughts?"
+    r"|opinions?"
+    r"|chance|luck|reason|suggestions?|progress|objections?|questions?|way|hints?|experience)\b)"
 )
 MOMENTARY = any_of(  # asked of the next minute, and over with it
     r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on"
     r"|keep going|run|re-?run|show|explain|tell|describe|read|open|look|check|see(?! to)|try|have a look"
     r"|take a look|list|print|search|find|grep|start|stop here|wait|think|summari[sz]e|commit|push|pull|review|walk"
-    r"|give|paste|do it|do that|remember|imagine|guess|confirm|know|remind|recommend|suggest|compare|elaborate"
-    r"|clarify)\b(?! into\b| (?:an?|who|how many)\b(?! (?:look|bit|moment|second|sec|minute)))",
+    r"|give|paste|do it|do that|remember(?! (?:that|we) )|imagine|guess|confirm|know|remind|recommend|suggest|compare"
+    r"|elaborate|clarify)\b(?! into\b| (?:an?|who|how many)\b(?! (?:look|bit|moment|second|sec|minute)))",
 )
 MOVING = any_of(  # of these, those that also choose: `proceed with Redis for the cache`
     r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on"
@@ -96,7 +103,7 @@ REQUEST = any_of(
     rf"^\W*(?:(?:please|also|and|now|then|next|first|finally|ok(?:ay)?|so|after that|once .{{3,60}}?,"
     rf"|before .{{3,60}}?,|when .{{3,60}}?,|one more thing|another thing|oh|btw|by the way"
     rf"|btw)[,:]?\s+)*(?:(?:can|could|would|will) you(?: please| also)?\s+|i(?:['’]d| would) (?:like|love"
-    rf"|want) (?:you )?to\s+|i (?:want|need) you to\s+|(?:please|pls)\s+)?{_NOUN}(?:{DELIVER})\b(?!\s?[:=]"
+    rf"|want) (?:you )?to\s+|(?:i )?(?:want|need) you to\s+|(?:please|pls)\s+)?{_NOUN}(?:{DELIVER})\b(?!\s?[:=]"
     rf"|\s->)",
     rf"\b(?:we|you|i|someone)(?:['’](?:ll|d))?(?: will| still| also| should| really| probably"
     rf"| would)* (?:need|needs|want|have|ought|like|love)(?: you)? (?:also )?to (?:also )?(?:{DELIVER})\b",

@@ -24,7 +24,8 @@ TURN = any_of(
     r"|their) place|plans? changed|cancel(?:led|ling)?|undo|decided against|not .{1,30} after all"
     r"|re-?(?:consider|decid|evaluat|think|thought|visit)(?:ed|ing|e)?|overturn(?:ed|ing)?|withdraw(?:n|ing)?"
     r"|strike that"
-    r"|hold on|taken? back|take(?:s|n)? that back|different(?:ly)? (?:now|approach)|reversed?|reversing"
+    r"|hold on|taken? back|take(?:s|n)? that back|different(?:ly)? (?:now|approach)|reversed|revers(?:e|ing) (?:the"
+    r"|that|this|my|our|course|it)"
     r"|backtrack|swap(?:ped|ping)?|turn(?:s|ed) out|leav(?:e|ing) .{1,30} behind|obsolete|void|out of date"
     r"|outdated|different plan|revisit(?:ed|ing)?|rip(?:ping)? out|give up on|giving up on|throw(?:ing)? (?:away|out)"
     r"|regret\w*|dead end|in favou?r of|better idea|retired?|retiring|off the table|is (?:off|out|history|over"
@@ -51,7 +52,8 @@ SHIFT = any_of(
     r"\b(?:now|from now on|going forward|henceforth|as of (?:now|today|this)|from here on"
     r"|(?:starting|beginning|effective) (?:now|this|next|immediately|today)|update[d]?|make (?:it|that)|bump(?:ed)?"
     r"|rais(?:e|ed|ing)|lower(?:ed|ing)?|increas(?:e|ed|ing)"
-    r"|decreas(?:e|ed|ing)|reduc(?:e|ed|ing)|chang(?:e|ed|ing)(?=(?: \S+){0,5}? to\b)|as of today|from today|mov(?:e"
+    r"|decreas(?:e|ed|ing)|reduc(?:e|ed|ing)|chang(?:e|ed|ing)(?=(?: \S+){0,5}? to\b)|chang(?:e|ing) (?:the|our|my"
+    r"|it|that)|(?:has|have|was|been a|is a) changed?|as of today|from today|mov(?:e"
     r"|es|ed|ing) (?:on )?to|jetzt"
     r"|ab sofort|ahora|désormais|maintenant)\b|现在|从现在|今後|これから",
 )

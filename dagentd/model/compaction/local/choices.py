@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dagentd.model.compaction.local import phrases
-from dagentd.model.compaction.local.slots import is_place
 from dagentd.model.compaction.local.statements import Statement
-from dagentd.model.compaction.local.subjects import Subject, Weight, Words, likeness, subject
+from dagentd.model.compaction.local.subjects import Subject, Weight, Words, is_place, likeness, subject
 
 
 def another_choice(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> bool:

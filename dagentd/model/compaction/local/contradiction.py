@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dagentd.model.compaction.local import phrases
 from dagentd.model.compaction.local.choices import another_choice, is_choice
-from dagentd.model.compaction.local.slots import comparable, on_topic
+from dagentd.model.compaction.local.slots import comparable, on_topic, retold
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Subject, Weight, Words, containment, likeness, subject, words
 from dagentd.model.compaction.local.topics import apart
@@ -28,6 +28,8 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
     one, other = new.about, subject(old)
     if new.adds or not one.content | one.values:
         return 0.0
+    if retold(new, old):
+        return 1.2
     if apart(new.text, old):
         return 0.0
     named = _names(new, old, one, other, weight)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from dagentd.model.compaction.local import asking, changes, meant, phrases
 from dagentd.model.compaction.local.chunks import Chunk
+from dagentd.model.compaction.local.subjects import words
 from dagentd.model.compaction.local.topics import topics
 
 Kind = Literal["decision", "request", "fact"]
@@ -19,10 +20,14 @@ _PRECISE = re.compile(
     r"|\b[a-z]+_[a-z_]+\b|\b[A-Z]{2,}[A-Z0-9_-]+\b"
 )
 _NAMED = re.compile(r"(?<=[^.!?] )(?!I\b)[A-Z][\w.+#-]+|\b\w*[a-z][A-Z]\w*|\b[A-Z]{2,}\b")
-_NOT_STATED = (phrases.UNREAL, phrases.PROPOSAL, phrases.REPORTED)
+_NOT_STATED = (phrases.PROPOSAL, phrases.REPORTED)
 _ALTERNATIVES = re.compile(r"\bor\b|\b(?:two|three|several|some|other) (?:ways|options|possibilities|approaches)\b")
 _ALTERNATIVE = re.compile(r"\b(?:which|either|both (?:are|would|work|can|possible))\b|\bboth [^,.;]+ and\b")
 _OWN = re.compile(r"\b(?:i|we|my|our|me|now)\b|from here|^\W*(?:settled|decided|verdict|conclusion|decision|outcome)\b")
+_AWAITED = re.compile(
+    r"\b(?:if|unless|once|when|provided|assuming) you\b"
+    r"|\b(?:confirm|approv\w+|waiting|your (?:ok|okay|go))\b"
+)
 _REFUSED = re.compile(r"\w\? (?:no|not|never|don['’]?t|do not)\b(?! (?:sure|idea|urgent|problem|yet|a problem))")
 
 
@@ -45,13 +50,11 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
     plain = asking.TAG.sub("", low)
     if plain.endswith(("?", "？")):
         return ("decision", STRONG) if asking.MAY_WE.match(low) and changes.turns(low) else None
-    if meant.unreal(plain) and not meant.forbidden(plain):
-        return None
-    if meant.weighed(plain) and not meant.settled(plain):
+    if meant.weighed(plain) and not meant.firm(plain) and not meant.settled(plain):
         return ("request", STRONG) if asking.WISHED.search(plain) else None
     if phrases.FIRM.search(plain):
         return "decision", STRONG
-    if asking.QUESTION.match(plain) and "? " not in plain and ": " not in plain:
+    if meant.asks(plain):
         return None
     if asking.DEFERRED.search(plain):
         return "request", STRONG
@@ -61,7 +64,7 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
 def _ordered(low: str) -> Rated | None:
     """A polite question is an order; what it asks for may be over with the answer."""
     order = low.rstrip("?.! ")
-    if meant.unreal(order):
+    if meant.weighed(order) and not meant.settled(order):
         return None
     if meant.momentary(order):
         _, *rest = meant.CLAUSES.split(order)
@@ -107,8 +110,9 @@ def _told(text: str, low: str) -> Rated | None:
         return "decision", STRONG
     if _PRECISE.search(text) or phrases.KEYED.match(low) or _NAMED.search(text) or low.startswith(("please ", "pls ")):
         return "fact", MEDIUM
-    idle = text.endswith((":", "："))
-    return ("fact", WEAK) if not idle and (text.count(" ") >= 4 or (not text.isascii() and len(text) >= 6)) else None
+    if text.endswith((":", "：")) or (text.isascii() and len(words(text)) < 2):
+        return None
+    return ("fact", WEAK) if len(text) >= 6 else None
 
 
 def _is_choice(value: Chunk) -> bool:
@@ -118,7 +122,7 @@ def _is_choice(value: Chunk) -> bool:
 def _of_assistant(text: str, low: str, lead: str) -> Rated | None:
     if text.endswith(("?", "？", ":", "：")) or any(talk.search(low) for talk in _NOT_STATED):
         return None
-    if phrases.HEDGED.search(low) and not _decided(low):
+    if _AWAITED.search(low) or (_hedged(low) and not _decided(low)):
         return None
     if phrases.LABEL.search(low) or (lead and phrases.LABEL.search(lead)):
         return "decision", STRONG
@@ -134,17 +138,21 @@ def _of_assistant(text: str, low: str, lead: str) -> Rated | None:
 
 def _made(text: str, low: str) -> bool:
     """It says what it took for some use."""
-    own, holds = _OWN.search(low), phrases.HOLDS_NOW.search(low)
-    if not (own or holds or phrases.MADE.search(low)) or _ALTERNATIVE.search(low):
+    own, holds, made = _OWN.search(low), phrases.HOLDS_NOW.search(low), phrases.MADE.search(low)
+    if not (own or holds or made or _NAMED.search(text)) or "`" in text or _ALTERNATIVE.search(low):
         return False  # before the costly part
     said = topics(text)
-    if any(each.sure == 3 and _is_choice(each.value) for each in said.filled) and own:
+    if any(each.sure == 3 and (each.value.named or (own and _is_choice(each.value))) for each in said.filled):
         return True
-    if phrases.MADE.search(low) and (said.filled or (said.spoken and _NAMED.search(text))):
+    if made and (said.filled or (said.spoken and _NAMED.search(text))):
         return True
     return bool((said.filled or said.spoken) and holds)
 
 
 def _decided(low: str) -> bool:
     parts = meant.PARTS.split(low)
-    return any(phrases.DECIDED.search(part) and not phrases.HEDGED.search(part) for part in parts)
+    return any(phrases.DECIDED.search(part) and not _hedged(part) for part in parts)
+
+
+def _hedged(low: str) -> bool:
+    return any(doubt.search(low) for doubt in (phrases.UNREAL, phrases.DOUBT, phrases.HEDGED))

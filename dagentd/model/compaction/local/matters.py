@@ -8,8 +8,10 @@ from itertools import islice
 
 from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.items import new as item_of
+from dagentd.model.compaction.local import prose
 from dagentd.model.compaction.local.contradiction import certainty, repeats
 from dagentd.model.compaction.local.draft import Draft
+from dagentd.model.compaction.local.judging import judged
 from dagentd.model.compaction.local.slots import on_topic
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Words, likeness, subject, words
@@ -99,7 +101,9 @@ class Matters:
         after = []
         for item in replaced:
             self._forget(item)
-            if item.list == name:
+            if rest := _apart(item.text, new):
+                self._index(self._draft.supersede(item, rest, source))
+            elif item.list == name:
                 after.append(self._draft.supersede(item, text, source))
             else:
                 self._draft.resolve(item, source)
@@ -119,6 +123,14 @@ class Matters:
         self._count -= 1
         for word in _all_words(item.text):
             self._about[word].pop(item.id, None)
+
+
+def _apart(old: str, new: Statement) -> str:
+    """Of sentences that stood together those that speak of something else than the new one: they still hold."""
+    parts = [one.text for one in prose.sentences(old)]
+    about = words(f"{new.text} {new.around}")
+    rest = [part for part in parts if topics(part).marked and not words(part) & about]
+    return " ".join(rest) if len(parts) > 1 and any(judged(part, "", True) for part in rest) else ""
 
 
 def _all_words(text: str) -> Words:

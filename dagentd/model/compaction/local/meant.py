@@ -14,38 +14,71 @@ _RULE = re.compile(
 )
 _NOUNS_TOO = frozenset(map(stem, ("search", "list", "print", "review", "push", "pull", "commit", "test")))
 _NEGATED = re.compile(r"(?:\b(?:not|never|nothing|no longer)|n['’]t) (?:an? |the |even |really )?$")
+_REFUSES = re.compile(
+    r"(?:so |and |but |hence |please |we )*"
+    r"(?:no|not|never|don['’]?t|do not)\b(?! (?:today|yet|now|sure))"
+)
+_STATES = re.compile(
+    r"\W*(?:(?:and|so|but|hence|then|please|also) )*"
+    r"(?:we|you|our|the|all|every\w*|no|nobody|nothing|each|any)\b"
+)
+_OTHERS = re.compile(
+    r"\b(?:you|anyone|anybody|someone|somebody|whoever|who|people|nobody|no one)(?:['’]re| is| are| was| were| ever"
+    r"| still"
+    r"| feels?| get| might be| should be)* $"
+)
+_BUT = re.compile(r"[,;—–] (?:so|but|and|hence|thus|therefore|anyway|still|then|yet)\b|[.!?;] ")
 CLAUSES = re.compile(r"[,;.?!—–]\s|\s\(|\s(?:but|so|yet|while|hence|therefore)\s")
 PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s")
 
 
-def unreal(low: str) -> bool:
-    """Not so `that is not up for debate`."""
-    return any(not _NEGATED.search(low, 0, found.start()) for found in phrases.UNREAL.finditer(low))
-
-
-def forbidden(low: str) -> bool:
-    """If you are ever tempted: don't."""
-    return re.search(r"[:,] (?:please )?(?:don['’]?t|do not|never)\W*$", low) is not None
+def firm(low: str) -> bool:
+    """Whatever it weighs, a rule is one: `if you are ever tempted: don't`, `that could sink us, so it must never
+    be`."""
+    if re.search(r"[:,] (?:please )?(?:don['’]?t|do not|never)\W*$", low):
+        return True
+    return bool(phrases.FIRM.search(low)) and not _unreal(low) and not phrases.REPORTED.search(low)
 
 
 def weighed(low: str) -> bool:
     """Weighed, or told of others."""
-    return any(talk.search(low) for talk in (phrases.HEDGED, phrases.REPORTED, phrases.HEARSAY))
+    return _unreal(low) > 0 or any(talk.search(low) for talk in (phrases.DOUBT, phrases.REPORTED, phrases.HEARSAY))
+
+
+def _unreal(low: str) -> int:
+    """Where that is said; not so `that is not up for debate`, `if you are not sure`."""
+    found = (each for each in phrases.UNREAL.finditer(low) if not _NEGATED.search(low, 0, each.start()))
+    return max((each.end() for each in found if not _OTHERS.search(low, 0, each.start())), default=0)
 
 
 def settled(low: str) -> bool:
     """It weighs something and then decides, each in a clause of its own: `X would have been nice, but we take Y.`"""
+    begin = _unreal(low)
+    if begin:
+        turn = _BUT.search(low, begin)
+        low = low[turn.start() :] if turn else ""
     parts = {*PARTS.split(low), *CLAUSES.split(low)}
-    return any(words(part) and _decides(part) and not weighed(part) for part in parts)
+    return any(_decides(part) and not weighed(part) for part in parts)
 
 
 def _decides(clause: str) -> bool:
-    said = topics(clause)
-    if said.filled or _RULE.search(clause) or phrases.CHOICE.search(clause) or phrases.DECIDED.search(clause):
+    """Whatever is said plainly: of something, or that it is so or is not."""
+    if not words(clause):  # `so let's do that`, `never`
+        return bool(phrases.CHOICE.search(clause) or _REFUSES.match(clause))
+    if topics(clause).filled or _RULE.search(clause) or phrases.CHOICE.search(clause) or phrases.DECIDED.search(clause):
         return True
-    return changes.turns(clause) or bool(
-        changes.SHIFT.search(clause) and (said.spoken or clause.startswith(("now ", "from ")))
-    )
+    if _STATES.match(clause) and len(words(clause)) > 1:
+        return True
+    said = topics(clause).spoken or clause.startswith(("now ", "from "))
+    return changes.turns(clause) or bool(changes.SHIFT.search(clause) and said)
+
+
+def asks(low: str) -> bool:
+    """Also without a mark; not so `should anybody ask, the cache is Redis`."""
+    if not asking.QUESTION.match(low) or "? " in low or ": " in low:
+        return False
+    _, *rest = PARTS.split(low)
+    return not any(_decides(part) and not weighed(part) for part in rest)
 
 
 def momentary(low: str) -> bool:

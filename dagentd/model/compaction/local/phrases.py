@@ -79,7 +79,7 @@ CHOICE = any_of(
     r"|avoid|skip|drop|leave|revert"
     r"|return|expose|host|deploy|base|bump|raise|lower|increase|decrease|reduce|change|stop|forget|scrap"
     r"|assume|take)\b",
-    r"\blet['’]?s (?!see|look|check|try|find|think|start|continue|discuss|talk|wait|move on|test|run|debug"
+    r"\blet['’]?s (?!see|look|check|try|find|think|start|continue|discuss|talk|wait|park|move on|test|run|debug"
     r"|get started|first)\w+",
     r"\b(?:we|i|team|you)(?:['’](?:ll|re|ve|d)| will| are| have| should| shall| want to| would| can)?(?: all"
     r"| both| now| just)? (?:use|using|go|going|went|stick|sticking"
@@ -147,46 +147,53 @@ TALK = re.compile(
     r"|testing)|wow|awesome"
     r"|perfect|excellent|well done|that(?:['’]s| is| was)? (?:works|looks|explains|great|fine|good|nice|ok"
     r"|right|true|weird|odd|strange)|got it|makes sense|hello|hi|hey|good morning|i['’]ll (?:be|take|check"
-    r"|look|test|try|read|let)|one (?:sec|moment)|haha|lol|sure|right|fine|exactly|ah|oh)\b",
+    r"|look|test|try|read|let)|cheers|(?:(?:warm|kind|best) )?regards|best(?=,)|bye|ta|merci|brb|no rush|take care"
+    r"|talk (?:soon|later|tomorrow)|have a"
+    r"|that['’]?s (?:it|all) (?:for|from)|back (?:in|on|at|soon|tomorrow|later|from)|one (?:sec|moment)|haha|lol"
+    r"|sure|right|fine|exactly|ah|oh)\b",
 )
-UNREAL = any_of(  # whatever else such a sentence says, it settles nothing
+UNREAL = any_of(  # nothing of the sentence holds, unless another clause says so
     r"\b(?:wonder(?:ing)?|what if|suppos(?:e|ing) (?:we|that|you|for|the)|hypothetical\w*|in theory|theoretically"
-    r"|in an? (?:ideal|perfect|different|parallel|better) world|(?:thought|mental) (?:experiment|exercise|game)"
-    r"|for the sake of argument|jury(?:['’]s| is) (?:still )?out|on the fence|as (?:just |merely )?an idea"
-    r"|(?:have|has|can|could|did|would)(?:n['’]?t| ?not) (?:yet )?rul(?:ed?|ing) out|according to (?:an?|some)"
-    r"|no (?:firm |clear |final )?(?:verdict|ruling|consensus|commitment|plans?) (?:on|for|yet)"
-    r"|(?:nowhere near|far from|(?:not|nowhere) close to) (?:an? )?(?:decision|decided|deciding|conclusion|verdict)"
-    r"|if we (?:ever|were|had|used)|should we ever|had we|had i|if (?:i|it|they|money|time|only)\b.{0,20}\b(?:were|had)"
-    r"|some ?day|one day|imagine|undecided|not (?:yet )?(?:decided|settled)|haven['’]t (?:yet )?(?:decided|made up)"
-    r"|have not (?:yet )?(?:decided|made up)|nothing (?:is |has been )?(?:decided|settled)|no decision|tbd"
-    r"|up for debate|back and forth|no (?:conclusion|idea|opinion)|who knows|keep .{1,40} in mind as|nothing to act on"
-    r"|still (?:thinking|weighing|comparing|evaluating|unclear|undecided)|(?:can['’]t|cannot) decide"
-    r"|leave (?:that|it|this) open|(?:thinking|think) out loud|just (?:an idea|a thought|thinking|musing"
-    r"|dreaming|brainstorming)"
-    r"|idle thought|random thought|thoughts on|opinions? on|curious (?:what|how|if|whether|about)|once upon"
-    r"|tempted|toying with"
-    r"|i keep thinking|worth (?:a look|a try|trying|exploring|considering|looking|thinking|evaluating))\b"
+    r"|imagine"
+    r"|(?:thought|mental) (?:experiment|exercise|game)|for the sake of argument|as (?:just |merely )?an idea"
+    r"|in an? (?:ideal|perfect|different|parallel|better) world|should we ever|had (?:we|i)|were (?:we|i) to"
+    r"|if (?:we (?:ever|were|had|used)|(?:i|it|they|money|time|only)\b.{0,20}\b(?:were|had))|according to (?:an?|some)"
+    r"|not (?:yet |really |quite |so |entirely )?(?:sure|certain|decided|settled)|unsure|undecided|dunno|tbd|who knows"
+    r"|(?:have|has|can|could)(?:n['’]t| ?not) (?:yet )?(?:decided?|made up|ruled? out)|nothing (?:is "
+    r"|has been )?(?:decided"
+    r"|settled)|no (?:firm |clear |final )?(?:verdict|ruling|consensus|commitment|plans?|decision|conclusion|idea"
+    r"|opinion)\b"
+    r"(?! (?:is|are|to) )|(?:nowhere near|far from|close to) (?:an? )?(?:decision|decided|deciding|conclusion|verdict)"
+    r"|(?:can['’]t|need to|have to|yet to) (?:decide|choose)|torn between|up for debate|back and forth|jury(?:['’]s"
+    r"| is)"
+    r" (?:still )?out|on the fence|still (?:thinking|weighing|comparing|evaluating|unclear)|think(?:ing)? out loud"
+    r"|half thinking|toying with|tempted|i keep thinking|just (?:an idea|a thought|thinking|musing|dreaming"
+    r"|brainstorming)"
+    r"|(?:idle|random) thought|(?:leave|keep) (?:that|it|this) open|park (?:that|it|this)|sleep on it|nothing to act on"
+    r"|some ?day|one day|(?:thoughts|opinions?) on|curious (?:what|how|if|whether|about)|what (?:do )?you think)\b"
     r"|也许|可能|かもしれ",
 )
-HEDGED = any_of(
-    r"\b(?:(?:we|i|you|they|it) may (?!not\b|never\b|only\b)|maybe|perhaps|might(?! as well)|not sure|unsure"
-    r"|possibly|thinking (?:about|of)|(?:worth|should|could"
-    r"|might|are|am|to|['’](?:re|m)) consider(?:ing)?|could(?:n['’]t)?(?!(?: not)? be (?:\w+er|more)\b)|one option"
-    r"|option [a-d1-9]\b|alternatively|for example|for instance|would (?:be|have|fit|suit|work|make|do|probably"
-    r"|also|help"
-    r"|solve)|if we (?:use|go|went)|if you (?:want|prefer|like)|i (?:guess|suspect)|may (?:be|make|fit)"
-    r"|pros?\b|cons\b|either|whether|in the (?:future|long run)|down the (?:road|line)"
-    r"|(?:sounds?|looks?) (?:tempting|interesting|promising|nice)|candidates?|contenders?|in the running"
-    r"|(?:long|short|wish|candidate)[ -]?list|cross(?:ed|es) my mind|on my radar|(?:an|some) ?other time|next year"
-    r"|experiment(?:ing)? with|lean(?:ing)? towards?|vielleicht|könnte|quizás|tal vez|peut-être|pourrait)\b",
-    r"\b(?:(?:let me know|tell me|explain|remind me)(?: \w+){0,3} (?:what|why|how|whether|if|about)|yes or no"
-    r"|(?:your|any) (?:opinion|take|thoughts|view|experience|idea)s?|what (?:do )?you think|used to|previously"
-    r"|back then|in (?:my|our) (?:last|old|previous) (?:project|job|team))\b",
+DOUBT = any_of(  # only weighed, asked about or put off
+    r"\b(?:maybe|perhaps|possibly|might(?! as well)|could|(?:we|i|they|it) may (?!not\b|never\b|only\b)|may (?:be"
+    r"|make|fit)"
+    r"|think(?:ing)? (?:about|of)|cross(?:ed|es) my mind|on my radar|(?:worth|should|are|am|to|['’](?:re"
+    r"|m)) consider(?:ing)?"
+    r"|lean(?:ing)? towards?|(?:one|an) option|option [a-d1-9]|alternatively|candidates?|contenders?|in the running"
+    r"|(?:long|short|wish|candidate)[ -]?list|worth (?:a look|a try|trying|exploring|looking|thinking|evaluating)"
+    r"|(?:an|some) ?other time|next year|down the (?:road|line)|in the (?:future|long run)|keep .{1,40} in mind as"
+    r"|(?:your|any) (?:opinion|take|thoughts|view|input)|(?:let me know|tell me|explain"
+    r"|remind me)(?: \w+){0,3} (?:what|why"
+    r"|how|whether|if|about)|vielleicht|könnte|quizás|tal vez|peut-être|pourrait)\b",
+)
+HEDGED = any_of(  # how an assistant tells of what it did not choose
+    r"\b(?:would (?:be|have|fit|suit|work|make|do|probably|also|help|solve)|for (?:example|instance)|pros?\b|cons\b"
+    r"|if (?:we|you) (?:use|go|went|want|prefer|like)|either|whether|i (?:guess|suspect)|(?:sounds?|looks?) (?:tempting"
+    r"|interesting|promising|nice)|used to|previously|back then)\b",
 )
 _WORKPLACES = r"(?:team|company|project|job|employer|department|contractor|gig|workplace|startup|firm)s?"
 _ELSEWHERE = (
     rf"(?:(?:other|another|different|sister|neighbou?ring|former|previous|last|old|prior|ex)[ -]{_WORKPLACES}"
-    r"|(?:other|another|different) (?:client|shop|group|squad|repo)s?)"
+    r"|(?:other|another|different) (?:client|shop|group|squad)s?)"
 )
 _SITES = r"(?:twitter|hacker news|hn|reddit|linkedin|youtube|stack ?overflow)"
 _MEDIA = (
@@ -198,7 +205,7 @@ HEARSAY = any_of(  # what others do or say
     rf"|heard|saw"
     r"|watched) (?:about|of|that|somewhere|an?|some|on|in|from|good|great|how|people|where|it)\b|\bi hear\b"
     r"|\bapparently\b",
-    r"\b(?:my|an?|our|some) (?:friend|cousin|brother|buddy|acquaintance|ex-colleague|competitor|rival)s?\b"
+    r"\b(?:my|an?|our|some) (?:friend|mate|cousin|brother|buddy|acquaintance|ex-colleague|competitor|rival)s?\b"
     r"|\bcolleague from\b",
     r"\b(?:they|somebody|someone|some people|folks|everyone else|everybody else|others|google|netflix|shopify|facebook"
     r"|amazon)(?: \w+){0,3}? (?:used|uses?|using|says?|said|swears?|praised?|praises|recommend(?:s|ed)?|runs?"

@@ -38,22 +38,23 @@ _GREETING = re.compile(
 
 @dataclass(frozen=True)
 class Sentence:
-    """`lead` is the heading or the line with a colon that a bullet stands under; `first` is whether it opens a
-    paragraph or a bullet."""
+    """`lead` is the heading or the line with a colon that it stands under; `first` is whether it opens a paragraph or a
+    bullet, `listed` whether it is one."""
 
     text: str
     lead: str = ""
     first: bool = True
+    listed: bool = False
 
 
 def sentences(words: str) -> Iterator[Sentence]:
     """What somebody wrote, in order and folded."""
-    for paragraph, lead in _paragraphs(ends_of(words)):
+    for paragraph, lead, listed in _paragraphs(ends_of(words)):
         first = True
         for sentence in _split(paragraph):
             flat = " ".join(sentence.split())[:_READ]
             if any(map(str.isalnum, flat)):
-                yield Sentence(flat, lead, first)
+                yield Sentence(flat, lead, first, listed)
                 first = False
 
 
@@ -75,21 +76,25 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return f"{begin[: max(begin.rfind(' '), longest * 2 // 3)].rstrip(' ,;:(')}…"
 
 
-def _paragraphs(words: str) -> Iterator[tuple[str, str]]:
-    """Lines that belong together, with their lead: a wrapped line continues the one before it."""
+def _paragraphs(words: str) -> Iterator[tuple[str, str, bool]]:
+    """Lines that belong together, with their lead and whether they are a bullet: a wrapped line continues the one
+    before it. A heading leads the lines below it too, a line with a colon only bullets."""
     held = lead = under = ""
+    listed = headed = False
     for line in _spoken(words):
         bullet = _BULLET.match(line)
         if held and not bullet and line and _continues(held, line):
             held = f"{held} {line.strip()}"
             continue
         if held:
-            yield held, under
-        if line and not bullet:
-            lead = line if line.endswith((":", "：")) or _HEADING.match(line) else ""
-        held, under = (line[bullet.end() :], lead) if bullet else ("" if _HEADING.match(line) else line, "")
+            yield held, under, listed
+        heading = bool(line) and not bullet and bool(_HEADING.match(line))
+        if line and not bullet and not (headed and not heading):
+            lead, headed = (line if heading or line.endswith((":", "：")) else ""), heading
+        listed, under = bool(bullet), lead if bullet or (headed and not heading) else ""
+        held = line[bullet.end() :] if bullet else "" if heading else line
     if held:
-        yield held, under
+        yield held, under, listed
 
 
 def _continues(held: str, line: str) -> bool:

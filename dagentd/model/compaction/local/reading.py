@@ -20,9 +20,9 @@ from dagentd.model.compaction.local.work import Work
 from dagentd.model.compaction.operations import ListName, Operation
 from dagentd.model.compaction.turns import Turn
 
-# Tokens up to which a statement of that strength is still an item: a checkpoint has some 5 000, and when it is full
-# the oldest leave, so what may be talk must not take the room of what is not.
-_ROOM = {STRONG: 1 << 60, MEDIUM: 4_400, WEAK: 3_200}
+# Tokens up to which a statement of that strength is still an item: a checkpoint has some 5 000. When it is full, talk
+# leaves first (`checkpoints.within`), but nobody gains by reading more of that than of what was decided.
+_ROOM = {STRONG: 1 << 60, MEDIUM: 4_800, WEAK: 4_400}
 
 
 class Reading:
@@ -30,7 +30,7 @@ class Reading:
         self._draft = Draft(items)
         self._turns = turns
         self._used = sum(tokens(item.text) for item in items)
-        self._talk = 200 + 2 * len(turns)  # tokens for what may be talk: early rounds must not fill the room with it
+        self._talk = 400 + 4 * len(turns)  # tokens for what may be talk: early rounds must not fill the room with it
         self._matters, self._wishes = Matters(self._draft), Wishes(self._draft)
         self._failures, self._work = Failures(self._draft), Work(self._draft)
         self._evidence = False  # whether something was achieved since the user spoke last

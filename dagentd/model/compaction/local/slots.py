@@ -7,25 +7,39 @@ import re
 from dagentd.model.compaction.local import asking, changes, phrases
 from dagentd.model.compaction.local.chunks import spelt_out
 from dagentd.model.compaction.local.statements import Statement
-from dagentd.model.compaction.local.subjects import Subject, Words, subject, words
-from dagentd.model.compaction.local.topics import beside, clauses, shared_topic, topics
+from dagentd.model.compaction.local.subjects import Subject, Words, is_place, subject, words
+from dagentd.model.compaction.local.topics import IDLE, beside, clauses, common_topic, shared_topic, topics
 
 _DIGITS = re.compile(r"\d")
 _TOGETHER = re.compile(r"[.?!]\s\S")  # sentences stand together because one has the topic and one the choice
-_TICKET = re.compile(r"-\d{2,}$")
 _BAN = re.compile(r"^\W*(?:(?:and|please|pls|also)\s+)*(?:do not|don['’]?t|never|no|avoid|stop|let['’]?s not)\b")
 _BARE = 0.4  # certainty without naming what is replaced: less than anything that shares more
 
 
 def on_topic(new: Statement, old: str) -> float:
     """How sure it is that both fill the same slot, and differently; 0 where one of them fills none."""
-    topic = shared_topic(new.text, old)
+    topic = shared_topic(new.text, old) or (common_topic(new.text, old) if new.marker else frozenset())
     if not topic:
         return 0.0
     one, other = _numbers(new.text), _numbers(old)
     if one or other or _counted(new.text, topic) != _counted(old, topic):
         return _renumbered(new, old, topic, one, other)
     return max(_named(new, old, topic), _rechosen(new, old, topic))
+
+
+def retold(new: Statement, old: str) -> bool:
+    """It has the topic and what was chosen for it, and another choice: whoever reads it needs no other.
+    What was chosen may stand in the sentence beside it: `Legal said no to Avro. So protobuf for the wire format.`"""
+    topic = common_topic(new.text, old)
+    if not topic:
+        return False
+    one, other, near = subject(new.text), subject(old), words(new.around)
+    given = (each.value.stems for each in topics(old).filled)
+    names = (one.names | other.names | subject(new.around).names).union(*given)
+    chosen = (other.content & names) - topic - IDLE
+    if not chosen and new.marker > 1:
+        chosen = other.content - topic - IDLE
+    return bool(chosen & (one.content | near) and one.content - other.content - topic - near - IDLE)
 
 
 def _counted(text: str, topic: Words) -> bool:
@@ -92,11 +106,6 @@ def _named(new: Statement, old: str, topic: Words) -> float:
     if not key or not whole - held - subject(old).content:
         return 0.0
     return 1.0 if key <= whole or (key & whole and (new.marker or new.rejected)) else 0.0
-
-
-def is_place(names: Words) -> bool:
-    """A path or the number of a ticket: nothing that a product could take the place of."""
-    return any("/" in name or _TICKET.search(name) for name in names)
 
 
 def _forbids(low: str) -> bool:

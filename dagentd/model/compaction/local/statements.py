@@ -26,6 +26,7 @@ class Statement:
     by_user: bool
     after: Statement | None = None
     beside_change: bool = False  # the sentence before it takes something back
+    around: str = ""  # the sentences beside it
 
     @cached_property
     def low(self) -> str:
@@ -79,7 +80,8 @@ def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statem
     """Of one message, in order."""
     before: Statement | None = None
     turned = False
-    for sentence in passages(said) if by_user else said:
+    every = list(passages(said) if by_user else said)
+    for at, sentence in enumerate(every):
         if before is not None and before.strength and sentence.first:
             yield before
             before = None
@@ -90,7 +92,8 @@ def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statem
             before = idle if by_user and idle.marker > 1 else before
             continue
         kind: Kind = "decision" if before is not None and rated[0] == "request" else rated[0]
-        found = Statement(kind, prose.shortened(text), rated[1], by_user, before, turned and not sentence.first)
+        beside = turned and not sentence.first
+        found = Statement(kind, prose.shortened(text), rated[1], by_user, before, beside, _around(every, at))
         turned = by_user and changes.turns(found.low)
         if found.kind == "request":
             yield found
@@ -101,6 +104,13 @@ def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statem
             yield found
     if before is not None and before.strength:
         yield before
+
+
+def _around(every: list[prose.Sentence], at: int) -> str:
+    """Of the same paragraph."""
+    earlier = every[at - 1].text if at and not every[at].first else ""
+    later = every[at + 1].text if at + 1 < len(every) and not every[at + 1].first else ""
+    return f"{earlier} {later}"
 
 
 def _things(named: re.Pattern[str], low: str) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ _NEGATIVE = re.compile(
     r"|nicht|kein\w*|nie|niemals|jamais|pas|nunca|sin|ne)\b|不|别|禁止|ない|しない",
     re.IGNORECASE,
 )
+_TICKET = re.compile(r"-\d{2,}$")
 ORDINALS = re.compile(
     r"(?:modul|task|step|phas|iteration|issu|ticket|item|batch|section|part|servic|worker|team|sprint|option|rul"
     r"|decision|round|shard|day|week|topic|component|featur)$"
@@ -142,6 +143,11 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word
+
+
+def is_place(names: Words) -> bool:
+    """A path or the number of a ticket: nothing that a product could take the place of."""
+    return any("/" in name or _TICKET.search(name) for name in names)
 
 
 def mass(some: Iterable[str], weight: Weight) -> float:

@@ -11,7 +11,18 @@ from dagentd.model.compaction.local.chunks import Phrase, chunks
 from dagentd.model.compaction.local.fillings import SUBJECT, Filling, fillings
 from dagentd.model.compaction.local.subjects import Words, words
 
+# Of a decision these say nothing: neither what it is about nor what was chosen.
+IDLE = words(
+    "job trick way replacement successor alternative answer winner pick solution option comes choice better best fit"
+    " idea destination home status accepted approved result verdict conclusion happy fine good right sure final end"
+    " story question matter case deal period done time years day week simple easy clear great thanks cheers promise"
+    " sort sorted point call thing one trouble mistake mind light go sense favourite preference name official given"
+    " exceptions next"
+)
 _CLAUSE = re.compile(r"[,;—–]\s|\s\(|\s(?:but|so|because|since|while|and not|aber|weil|pero|mais)\s")
+
+# Why it is so, which many things have in common: `, it is the only one with Windows support`.
+_REMARK = re.compile(r"(?<=\w), (?:it|that|they|this)(?:['’]s| is| are| was| has| does| have)\b[^.;]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,13 @@ class Topics:
         return frozenset()
 
     @property
+    def plain(self) -> bool:
+        """Whether it surely says what it is about: `the file storage is sorted: MinIO` does not."""
+        first = self.stems[: max((len(each.topic) for each in self.filled), default=0)]
+        leads = (each.topic in self.marked or first[: len(each.topic)] == each.topic for each in self.filled)
+        return any(sure and each.sure > SUBJECT - 1 for sure, each in zip(leads, self.filled, strict=True))
+
+    @property
     def sure(self) -> list[Phrase]:
         return [each.topic for each in self.filled if each.sure > SUBJECT]
 
@@ -54,10 +72,11 @@ class Topics:
 @lru_cache(maxsize=4096)
 def topics(text: str) -> Topics:
     said = chunks(text)
-    rated = fillings(said)
+    rated = [each for each in fillings(said) if not IDLE.issuperset(each.topic)]
     best = max((each.sure for each in rated), default=0)
     filled = tuple(each for each in rated if each.sure == best)
-    marked = {chunk.stems for chunk in said if re.search("[DFS]", chunk.before) and not chunk.value}
+    after = (chunk for chunk in said if re.search("[DFS]", chunk.before) and not chunk.value)
+    marked = {chunk.stems for chunk in after if not IDLE.issuperset(chunk.stems)}
     told = {one.stems for one, two in pairwise(said) if re.match("X*[KC]", two.before) and not one.value}
     stems = tuple(each for chunk in said for each in chunk.stems)
     return Topics(filled if best > 1 else filled[:1], frozenset(marked), frozenset(marked | told), stems)
@@ -67,10 +86,18 @@ def shared_topic(one: str, other: str) -> Words:
     return topics(one).shared(topics(other))
 
 
+def common_topic(one: str, other: str) -> Words:
+    """Whatever each makes of it: a phrase that one speaks of and the other has too; of a single word, both speak."""
+    first, second = (topics(_REMARK.sub("", text)) for text in (one, other))
+    either = (phrase for phrase in first.main | second.main if len(phrase) > 1)
+    both = {phrase for phrase in either if _within(phrase, first.stems) and _within(phrase, second.stems)}
+    return frozenset(max(both or first.main & second.main, key=lambda each: (len(each), each), default=()))
+
+
 def apart(one: str, other: str) -> bool:
     """Each says what it is about, and it is not the same."""
     first, second = topics(one), topics(other)
-    return all(any(each.sure > 1 for each in said.filled) for said in (first, second)) and not first.shared(second)
+    return first.plain and second.plain and not first.shared(second) and len(common_topic(one, other)) < 2
 
 
 def _same(one: Phrase, two: Phrase) -> bool:
