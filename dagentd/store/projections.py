@@ -125,12 +125,13 @@ class Projections:
             return len(read) == len(whole)
 
     def _is_current(self, name: str, raw: dict[str, Any]) -> bool:
-        """Whether a document that had nothing new in it may stay as it is. A checkpoint may lack what stays in ours."""
+        """Whether a document that had nothing new in it may stay as it is. It may lack what stays in ours, or say what
+        the journal refused: a decision struck, another id, messages in another order."""
         pos = self._intake.valid(raw)
+        if pos is None or pos < self._mark(name):
+            return False
         with self._chronicle.lock:
-            ours = self._chronicle.state.checkpoint
-        same = name != "checkpoint" or {key: value for key, value in raw.items() if key != "dagentd"} == ours
-        return pos is not None and pos >= self._mark(name) and same
+            return rendering.says_the_same(name, raw, self._chronicle.state, self.folder)
 
     def _note_refused(self) -> None:
         for each in self._files.values():
@@ -289,11 +290,7 @@ class Projections:
         state = self._chronicle.state
         if each.name == "chat":
             return rendering.chat(state, each.extra)
-        if each.name == "checkpoint":
-            return rendering.checkpoint(state)
-        if each.name == "memory":
-            return rendering.memory_document(state, each.extra)
-        return rendering.session(state, self.folder, each.extra)
+        return rendering.other(each.name, state, self.folder, each.extra)
 
     def close(self) -> None:
         with self._io:
