@@ -15,6 +15,8 @@ from dagentd.jobs import service as services
 from dagentd.jobs import units
 from dagentd.store import index as indexes
 
+_ELSEWHERE = "Give your user permission, or set XDG_STATE_HOME to a folder of yours."
+
 
 def socket() -> Findings:
     path = paths.socket()
@@ -47,6 +49,7 @@ def state() -> Findings:
     try:
         found = os.stat(folder)  # a link is the user's own choice
     except FileNotFoundError:
+        yield from not_to_be_made(folder)
         return
     except OSError as error:
         yield "state-refused", NotAllowed(f"cannot be used: {error.strerror}", path=folder)
@@ -54,9 +57,16 @@ def state() -> Findings:
     if not stat.S_ISDIR(found.st_mode):
         yield "state-refused", NotAllowed("is no folder", path=folder)
     elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        yield "state-refused", NotAllowed("is not yours to write", path=folder)
+        yield "state-refused", NotAllowed("is not yours to write", path=folder, hint=_ELSEWHERE)
     else:
         yield from open_to_others("state-open", folder, found.st_mode)
+
+
+def not_to_be_made(folder: Path) -> Findings:
+    above = next(filter(os.path.exists, folder.parents))
+    if not os.access(above, os.W_OK | os.X_OK):
+        told = f"cannot be made: {above} is not yours to write"
+        yield "state-refused", NotAllowed(told, path=folder, hint=_ELSEWHERE)
 
 
 def index() -> Findings:
