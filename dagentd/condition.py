@@ -32,7 +32,10 @@ class Condition:
         self.own: dict[str, Problem] = {}
 
     def problems(self) -> list[Problem]:
-        return [*self.own.values(), *(problem for part in self._parts for problem in part.problems())]
+        """A folder that is closed to us cannot be watched either: that goes without saying."""
+        found = [*self.own.values(), *(problem for part in self._parts for problem in part.problems())]
+        closed = {problem.path for problem in found if problem.id == "folder"}
+        return [problem for problem in found if problem.id != "watch-refused" or problem.path not in closed]
 
     def trouble(self) -> list[str]:
         """What the user must do something about, in words."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dagentd.doctor.checks import sessions
 from dagentd.doctor.kinds import KINDS, kind_of
 from dagentd.jobs import hooks
 from tests.conftest import SampleProject
@@ -39,6 +40,13 @@ def test_nothing_wrong(patient: Patient) -> None:
     patient.serve()
     done = doctor()
     assert (done.returncode, done.stdout) == (0, f"The daemon runs (process {patient.daemon.pid}). Nothing is wrong.\n")
+
+
+def test_a_folder_that_was_closed_is_seen_before_the_daemon_looks_again(patient: Patient) -> None:
+    link = patient.sample.dagent / "features"
+    link.symlink_to(patient.tmp)
+    (found,) = sessions.all_of(patient.project, look=False, known=())
+    assert (found[0], found[1].path) == ("folder", str(link))
 
 
 def test_on_a_machine_that_never_saw_dagentd() -> None:

@@ -23,7 +23,7 @@ from dagentd.store import projections
 from dagentd.store.index import Index
 from dagentd.store.session import Session
 from dagentd.store.store import Store
-from tests.store.place import DEV, FEATURE, PM, TASK, Place, said
+from tests.store.place import DEV, FEATURE, NESTED, PM, PM_NESTED, TASK, Place, said
 from tests.torture import reader
 
 SETTLE = 0.004
@@ -728,17 +728,39 @@ def test_a_document_that_may_not_be_read(used: Place, name: str) -> None:
     assert reconciled(used) == ([PM], [])
 
 
-@pytest.mark.parametrize("where", ["sessions", ".", "nodes"])
-def test_a_folder_that_may_not_be_looked_into_stops_nobody(used: Place, where: str) -> None:
+@pytest.mark.parametrize("bits", [0o000, 0o400])
+@pytest.mark.parametrize("where", [".", "sessions", "nodes", f"nodes/{TASK}", f"nodes/{TASK}/sessions", "..", "../.."])
+def test_a_folder_that_may_not_be_looked_into_stops_nobody(used: Place, where: str, bits: int) -> None:
+    """And is told of, with the name of the folder that is closed: what cannot be read is not taken for missing."""
     with used.store() as store:
         store.get_or_create("feature", "pm", "feat-nested")
         store.get_or_create("task", "dev", FEATURE, TASK, "in_dev")
-    folder = used.flat / where
-    with mode(folder, 0o000):
+    (used.flat / "nodes" / TASK / "sessions").mkdir(exist_ok=True)
+    folder = (used.flat / where).resolve()
+    with mode(folder, bits):
         served, problems = reconciled(used)
         assert "pm-feature-feat-nested" in served
-        assert where == "nodes" or "permission" in named(problems, folder.resolve()).message
+        told = [(problem.path, problem.message) for problem in problems if problem.id == "folder"]
+        assert told == [(str(folder), "permission denied")]
     assert set(reconciled(used)[0]) == {PM, DEV, "pm-feature-feat-nested"}
+
+
+@pytest.mark.parametrize("where", [".", "sessions", f"sessions/{PM_NESTED}", ".."])
+def test_nor_does_one_of_a_nested_feature(used: Place, where: str) -> None:
+    with used.store() as store:
+        store.get_or_create("feature", "pm", NESTED)
+    folder = (used.nested / where).resolve()
+    with mode(folder, 0o000):
+        served, problems = reconciled(used)
+        assert served == [PM] and [problem.path for problem in problems] == [str(folder)]
+    assert set(reconciled(used)[0]) == {PM, PM_NESTED}
+
+
+def test_a_session_that_may_be_in_a_closed_folder_is_not_said_to_be_missing(used: Place) -> None:
+    with mode(used.flat, 0o000), used.store(SETTLE) as store, pytest.raises(NotFound) as caught:
+        store.session(PM)
+    clear(caught.value, used.flat)
+    assert PM in caught.value.message
 
 
 def test_a_git_folder_that_may_not_be_written(place: Place) -> None:
