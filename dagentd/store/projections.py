@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -226,10 +227,15 @@ class Projections:
         except FileNotFoundError:
             self._failed(now, complaints.gone(self.folder))
         except OSError as error:
-            self._failed(now, told(error, self.folder.path))
+            self._failed(now, told(error, self._refused_by(error)))
         except DagentdError as error:
             self._failed(now, error)
         return False
+
+    def _refused_by(self, error: OSError) -> Path:
+        """The document that may not be opened; else their folder, because the name of a temp file says nothing."""
+        named = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | os.PathLike) else None
+        return next((each.path for each in self._files.values() if each.path == named), self.folder.path)
 
     def _take_late(self, now: float) -> None:
         for each in self._files.values():

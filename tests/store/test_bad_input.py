@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from dagentd.adapters import disk
+from dagentd.adapters import clock, disk
 from dagentd.errors import DagentdError, InvalidInput, LimitReached, NotAllowed, NotFound
 from dagentd.model.problem import Problem
 from dagentd.store import projections
@@ -726,6 +726,19 @@ def test_a_document_that_may_not_be_read(used: Place, name: str) -> None:
         assert "permission" in named(problems, path).message and served == []
     assert path.read_bytes() == data
     assert reconciled(used) == ([PM], [])
+
+
+def test_a_document_that_may_no_longer_be_read_is_named_itself(used: Place) -> None:
+    """And not its folder, with which nothing is wrong."""
+    with ordinary(), used.store(SETTLE) as store:
+        session = store.session(PM)
+        used.pm.chat.chmod(0o000)
+        session.add(said("c"))
+        session.tend(clock.monotonic() + 1)
+        assert "permission" in named(session.problems, used.pm.chat).message
+        used.pm.chat.chmod(0o600)
+    assert reconciled(used) == ([PM], [])
+    assert reader.agree(used.pm).chat == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("bits", [0o000, 0o400])
