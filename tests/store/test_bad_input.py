@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import json
 import os
 import resource
-import struct
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +21,7 @@ from dagentd.store import projections
 from dagentd.store.index import Index
 from dagentd.store.session import Session
 from dagentd.store.store import Store
+from tests.permissions import mode, ordinary
 from tests.store.place import DEV, FEATURE, NESTED, PM, PM_NESTED, TASK, Place, said
 from tests.torture import reader
 
@@ -625,37 +624,6 @@ def test_a_leftover_that_is_no_file_stops_nobody(used: Place, secret: Path, kind
 
 
 # --- what may not be written --------------------------------------------------------------------------------------
-
-
-@contextmanager
-def ordinary() -> Iterator[None]:
-    """Let permissions count: for root, without the capabilities that pass them by."""
-    if os.getuid() != 0:
-        yield
-        return
-    libc = ctypes.CDLL(None, use_errno=True)
-    header, data = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0)), ctypes.create_string_buffer(24)
-    if not hasattr(libc, "capset") or libc.capget(header, data) != 0:
-        pytest.skip("root whose capabilities cannot be lowered: permissions do not bind")
-    held = data.raw[:24]
-    effective, *rest = struct.unpack("6I", held)
-    lowered = struct.pack("6I", effective & ~0b1110, *rest)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER
-    assert libc.capset(header, ctypes.create_string_buffer(lowered, 24)) == 0
-    try:
-        yield
-    finally:
-        assert libc.capset(header, ctypes.create_string_buffer(held, 24)) == 0
-
-
-@contextmanager
-def mode(path: Path, bits: int) -> Iterator[None]:
-    before = path.stat().st_mode & 0o7777
-    path.chmod(bits)
-    try:
-        with ordinary():
-            yield
-    finally:
-        path.chmod(before)
 
 
 def test_permissions_count_here(tmp_path: Path) -> None:
