@@ -186,7 +186,7 @@ def logs(follow: bool, lines: int) -> int:
     """Print the end of the daemon's log."""
     path = paths.log_file()
     if not path.exists():
-        output.line(f"There is no log yet ({path}).")
+        output.line(f"There is no log yet ({path}); `dagentd run` tells what it does in its own terminal.")
         return 0
     log = path.open(encoding="utf-8", errors="replace")
     for line in log.readlines()[-lines:] if lines else ():

@@ -13,7 +13,7 @@ from dagentd.cli import hooks, output
 from dagentd.cli.life import stop_daemon
 from dagentd.cli.registering import follow
 from dagentd.cli.service import tell as tell_service
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, NotFound
 from dagentd.jobs import exclude, keeping, leaving
 from dagentd.jobs import hooks as hook_job
 from dagentd.model.project import Project
@@ -37,7 +37,7 @@ def remove(where: Path, purge: bool) -> int:
     project = _named(where, registry)
     if _is_registered(project, registry) or not project.own_dir.is_dir():  # else something was left of it
         registry.remove(project)
-    output.line(f"{project.root} is no longer served. Its session files stay where they are.")
+    output.line(f"{project.root} is no longer registered. Its session files stay where they are.")
     others = [each.project.root for each in registry.projects() if each.project.common_dir == project.common_dir]
     if others:  # a worktree of a repository whose git folder lies elsewhere is a project of its own
         output.line(f"- Its git folder is also that of {others[0]}, so what dagentd has there stays.")
@@ -114,4 +114,7 @@ def _uninstall_hooks(project: Project) -> bool:
 def _named(where: Path, registry: Registry) -> Project:
     path = Path(os.path.realpath(where))
     known = next((each.project for each in registry.projects() if each.project.root == path), None)
-    return known or git.project_at(where)
+    try:
+        return known or git.project_at(where)
+    except NotFound as error:
+        raise NotFound(f"{error.message}, and not registered", path=error.path, hint="dagentd projects") from None

@@ -270,6 +270,20 @@ def test_sighup_reads_the_settings_again_and_keeps_them_if_they_are_wrong(daemon
 # --- the log ---------------------------------------------------------------------------------------------------------
 
 
+def test_the_log_tells_a_stop_from_a_kill(daemon: Daemon) -> None:
+    daemon.start()
+    daemon.dagentd("stop")
+    assert daemon.dagentd("logs", "-n", "1").endswith(" INFO dagentd.daemon: dagentd stopped\n")
+    os.kill(daemon.start(), signal.SIGKILL)
+    until(lambda: not daemon.answers(), "the end")
+    assert " is ready, projects served: " in daemon.dagentd("logs", "-n", "1")
+
+
+def test_where_there_is_no_log_one_is_told_where_to_look(daemon: Daemon, repo: Path) -> None:
+    daemon.run(repo)
+    assert "`dagentd run` tells what it does in its own terminal" in daemon.dagentd("logs")
+
+
 def test_the_log_rotates_and_is_the_users_alone(daemon: Daemon) -> None:
     daemon.configure("[log]\nmax_bytes = 10000\nfiles = 2\n")
     pid = daemon.start()
