@@ -10,7 +10,7 @@ from dagentd.compacting import Compacting
 from dagentd.doctor.kinds import is_grave
 from dagentd.jobs.disk_use import DiskUse
 from dagentd.jobs.summary import project as project_summary
-from dagentd.model.problem import Problem
+from dagentd.model.problem import Problem, each_once
 from dagentd.projects import Projects
 from dagentd.settings import Settings
 from dagentd.upkeep import Upkeep
@@ -32,10 +32,7 @@ class Condition:
         self.own: dict[str, Problem] = {}
 
     def problems(self) -> list[Problem]:
-        """A folder that is closed to us cannot be watched either: that goes without saying."""
-        found = [*self.own.values(), *(problem for part in self._parts for problem in part.problems())]
-        closed = {problem.path for problem in found if problem.id == "folder"}
-        return [problem for problem in found if problem.id != "watch-refused" or problem.path not in closed]
+        return each_once([*self.own.values(), *(problem for part in self._parts for problem in part.problems())])
 
     def trouble(self) -> list[str]:
         """What the user must do something about, in words."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import pytest
+
 from dagentd.condition import Condition
+from dagentd.doctor import asking, examining
+from dagentd.errors import NotAllowed
 from dagentd.model.problem import Problem
 
 
@@ -23,3 +27,10 @@ def test_a_folder_that_is_closed_is_told_of_once() -> None:
     condition = Condition(nothing, nothing, cast(Any, watching), nothing, nothing, nothing, cast(Any, projects))
     told = [(problem.id, problem.path) for problem in condition.problems()]
     assert told == [("watch-refused", "/shop/b"), ("folder", "/shop/a")]
+
+
+def test_also_where_the_doctor_saw_it_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = Part(("watch-refused", "/shop/a")).problems()
+    monkeypatch.setattr(asking, "ask", lambda: asking.Answer(problems=refused))
+    monkeypatch.setattr(examining, "_findings", lambda _: iter([("folder", NotAllowed("closed", path="/shop/a"))]))
+    assert [problem.id for problem in examining.examine()[1]] == ["folder"]

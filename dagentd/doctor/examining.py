@@ -16,7 +16,7 @@ from dagentd.doctor.checks import machine, places, project, sessions
 from dagentd.doctor.finding import Finding, Findings
 from dagentd.doctor.kinds import Mend, kind_of
 from dagentd.errors import DagentdError, InvalidInput, NotAllowed, told
-from dagentd.model.problem import Problem
+from dagentd.model.problem import Problem, each_once
 from dagentd.model.project import Project
 from dagentd.settings import Settings
 from dagentd.store.registry import Registry
@@ -35,7 +35,7 @@ def examine() -> tuple[asking.Answer, list[Problem]]:
     """Nothing is written."""
     answer = asking.ask()
     found = [Problem.of(kind, error, clock.stamp()) for kind, error in _findings(answer)]
-    return answer, list({(each.id, each.path, each.message): each for each in (*answer.problems, *found)}.values())
+    return answer, each_once([*answer.problems, *found])
 
 
 def treat() -> tuple[asking.Answer, list[Problem], list[Mended]]:

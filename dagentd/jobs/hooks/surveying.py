@@ -70,7 +70,7 @@ def files_around(project: Project, hooks: Sequence[Hook]) -> tuple[dict[Path, by
             paths |= _regular(folder)
         except OSError as error:
             unread[folder] = told(error, folder)
-    for path in ours(paths):
+    for path in (each for each in ours(paths) if each.parent not in unread):
         try:
             held |= {path: found} if (found := _read(path)) is not None else {}
         except NotAllowed as error:

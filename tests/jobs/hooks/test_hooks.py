@@ -122,7 +122,7 @@ def test_a_hooks_folder_that_may_not_be_looked_into_is_not_taken_for_empty(repo:
         with mode(folder, bits):
             lines = hooks.look(project)
             assert {(each.state, each.reason) for each in lines} == {("left alone", "permission denied")}
-            assert hooks.uninstall(project).failed
+            assert set(hooks.uninstall(project).failed) in ({folder}, {folder / event for event in EVENTS})
     hooks.uninstall(project)
     assert not (folder / "post-commit.legacy").exists()
 
