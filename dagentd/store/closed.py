@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from dagentd.adapters import disk
 from dagentd.errors import DagentdError, NotAllowed, told
 from dagentd.model.project import FeatureFolder, Project
 from dagentd.store.layout import WORKTREES, checkouts, feature_groups, features, folder_names, inside, trees
@@ -54,14 +55,8 @@ def _closed(folder: Path, worktree: Path) -> Iterator[DagentdError]:
 def _unseen(folder: Path) -> Iterator[DagentdError]:
     """By the name of the folder that forbids it: this one, or one that it is in."""
     try:
-        os.lstat(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        yield told(error, next(filter(os.path.lexists, folder.parents)))
-        return
-    try:
         os.stat(os.path.join(folder, "."))  # to read its names is another permission than to go in
         os.listdir(folder)
     except OSError as error:
-        yield told(error, folder)
+        if not disk.is_missing(folder):
+            yield told(error, next(filter(os.path.lexists, (folder, *folder.parents))))

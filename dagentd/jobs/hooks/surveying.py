@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dagentd.adapters import files
+from dagentd.adapters import disk, files
 from dagentd.adapters.git import hooks as git_hooks
 from dagentd.adapters.git import worktrees
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed, told
@@ -82,7 +82,7 @@ def _hook(project: Project, roots: Sequence[Path], root: Path, path: Path) -> Ho
     target = Path(os.path.realpath(path))
     held, barred = None, None
     try:
-        held = None if _is_missing(target) else files.read(target, files.CHAT_LIMIT)
+        held = None if disk.is_missing(target) else files.read(target, files.CHAT_LIMIT)
         _check_place(project, roots, path, target)
         if held is not None and not os.access(target, os.X_OK):
             hint = f"If it shall run: chmod +x {path}; dagentd hooks install"
@@ -137,14 +137,3 @@ def _regular(folder: Path) -> set[Path]:
             return {Path(entry.path) for entry in entries if entry.is_file(follow_symlinks=False)}
     except (FileNotFoundError, NotADirectoryError):
         return set()
-
-
-def _is_missing(path: Path) -> bool:
-    """Not so where a folder above may not be looked into."""
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return False
