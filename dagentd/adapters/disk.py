@@ -56,12 +56,21 @@ def sync(fd: int, path: Path) -> None:
     os.fsync(fd)
 
 
+def open_folder(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
 def sync_folder(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = open_folder(path)
     try:
-        sync(fd, path)
+        sync_names(fd, path)
     finally:
         os.close(fd)
+
+
+def sync_names(fd: int, path: Path) -> None:
+    """Those in a folder that is open."""
+    sync(fd, path)
 
 
 def cut(fd: int, length: int, path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, files
+from dagentd.adapters import clock, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError, told
 from dagentd.model.documents import position_of
@@ -94,7 +94,7 @@ class Projections:
         """Git removes the files of a folder one after the other: a moment after the first, the others are gone too."""
         time.sleep(self._settle)
         try:
-            files.check_there(self._beside())
+            publishing.check_there(self._beside())
         except FileNotFoundError:
             return False
         return True
@@ -282,7 +282,7 @@ class Projections:
             mark, pos, chunks = self._mark(each.name), self._chronicle.state.pos, self._render(each)
         try:
             each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self._beside())
-        except files.Changed:
+        except publishing.Changed:
             self.look()
             self._next_write = clock.monotonic() + self._settle / 5
             return False

@@ -484,6 +484,23 @@ def test_of_a_file_that_lost_its_name_when_we_died_only_what_is_new_counts(serve
     assert served.app.read("checkpoint")["summary"]["pending"] == ["p1", "theirs"]
 
 
+@pytest.mark.parametrize("keeps_position", [True, False])
+def test_nor_what_was_taken_in_from_it_and_resolved_since(served: Served, keeps_position: bool) -> None:
+    _summary(served, pending=["p1"])
+    raw = served.app.read("checkpoint")
+    raw["summary"]["pending"] = ["p1", "theirs"]
+    if not keeps_position:
+        del raw["dagentd"]
+    served.app.write(raw, "checkpoint")
+    served.flush()
+    _summary(served, pending=["p1"])
+    served.close()
+    path = served.app.paths["checkpoint"]
+    path.with_name(f".{path.name}.1-1.dagentd-tmp").write_text(json.dumps(raw))
+    served.again()
+    assert served.app.read("checkpoint")["summary"]["pending"] == ["p1"]
+
+
 def test_the_version_never_falls(served: Served) -> None:
     _summary(served, pending=["p1"])
     _summary(served, pending=["p1", "p2"])
@@ -557,6 +574,20 @@ def test_nor_does_an_old_copy_without_a_position(served: Served) -> None:
     served.app.write(cached | {"updatedAt": "2020-01-01T00:00:00.000Z"}, "session")
     served.flush()
     assert served.session.fields["status"] == "archived"
+
+
+def test_nor_does_a_file_that_lost_its_name_when_we_died_bring_one_back(served: Served) -> None:
+    archived = served.app.read("session") | {"status": "archived"}
+    served.app.write(archived, "session")
+    served.flush()
+    served.session.set(status="active")
+    served.flush()
+    served.close()
+    before = served.journal.read_bytes()
+    path = served.app.paths["session"]
+    path.with_name(f".{path.name}.1-1.dagentd-tmp").write_text(json.dumps(archived))
+    served.again()
+    assert served.journal.read_bytes() == before
 
 
 def test_a_user_who_saw_the_archive_can_undo_it_in_the_file(served: Served) -> None:

@@ -14,7 +14,8 @@ from tests.torture.chaos.outcome import Outcome
 from tests.torture.chaos.table import table
 
 HERE = Path(__file__).parent
-OTHERS = ("test_machine.py", "test_explorer.py", "test_killed.py", "test_faults_sessions.py", "test_faults_beside.py")
+OTHERS = ("test_machine.py", "test_explorer.py", "test_killed.py", "test_faults_sessions.py", "test_faults_beside.py",
+          "test_attacks_places.py")  # fmt: skip
 
 
 def main(arguments: list[str]) -> int:
@@ -43,13 +44,13 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--minutes", type=int, default=1, help="of load; then calm, and as long for each other part")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--picture", type=Path, help="where it goes; .torture/chaos-SEED.svg")
-    parser.add_argument("--chaos-only", action="store_true", help="neither the state machine nor the crash explorer")
+    parser.add_argument("--chaos-only", action="store_true", help="none of the other parts")
     return parser.parse_args(arguments)
 
 
 def _others(minutes: int, seed: int) -> int:
     """By pytest, which they are tests for; it may take as long as it was told to, and some more."""
-    longer = {"TORTURE_MINUTES": str(minutes), "TORTURE_SEED": str(seed)}
+    longer = {"TORTURE_MINUTES": str(minutes), "TORTURE_SEED": str(seed), "ATTACKS": "all"}
     line = [sys.executable, "-m", "pytest", "-s", "--timeout", str(minutes * 60 * 3 + 600)]
     return subprocess.run([*line, *(str(HERE / name) for name in OTHERS)], env=os.environ | longer).returncode
 

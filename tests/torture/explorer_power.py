@@ -92,8 +92,8 @@ class Names:
         self._follow("make_folder", lambda path: [path])
         self._follow("rename_new", lambda source, target: [source, target])
         self._follow("exchange", lambda source, target: [source, target])
-        self._real_sync = disk.sync_folder
-        disk.sync_folder = lambda path: self._synced(path)
+        self._real_sync = disk.sync_names
+        disk.sync_names = lambda fd, path: self._synced(fd, path)
 
     def _follow(self, name: str, touched: Callable[..., list[Path]]) -> None:
         real = getattr(disk, name)
@@ -117,8 +117,8 @@ class Names:
         os.link(path, kept, follow_symlinks=False)
         return kept
 
-    def _synced(self, folder: Path) -> None:
-        self._real_sync(folder)
+    def _synced(self, fd: int, folder: Path) -> None:
+        self._real_sync(fd, folder)
         self._before.pop(folder, None)
 
     def undo(self) -> None:

@@ -9,7 +9,6 @@ import os
 import random
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -100,17 +99,6 @@ def injected(fault: Fault, root: Path) -> Iterator[None]:
             patch.setattr(os, name, lambda _: None)
         patch.setattr(projections, "_APART", 0.0)
         yield
-
-_IN_CI = 7
-
-
-def seed() -> int:
-    """Printed, and so in what a test that fails says. In CI always the same: a change must not fail for what another
-    throw of the dice finds; `make torture` throws them."""
-    drawn = random.randrange(1 << 32) if os.environ.get("TORTURE_MINUTES") else _IN_CI
-    chosen = int(os.environ.get("TORTURE_SEED") or drawn)
-    sys.stdout.write(f"TORTURE_SEED={chosen}\n")
-    return chosen
 
 
 _KINDS = [

@@ -227,6 +227,23 @@ class Machine(RuleBasedStateMachine):
         self._save(edited, style, found)
 
     @rule(style=styles, number=numbers)
+    def somebody_puts_back(self, style: Style, number: int) -> None:
+        """A message that had left, as it was last."""
+        told, found = self.belief.seen.told, self.writers.read("chat")
+        if found is None:
+            return
+        held = {model.name_of(one) for one in found.raw["messages"]}
+        if gone := [one for one in told.order if model.name_of(told.content[one]) not in held]:
+            back = told.content[gone[number % len(gone)]]
+            self._save(Copy("chat", found.raw | {"messages": [*found.raw["messages"], back]}), style, found)
+
+    @rule(style=styles)
+    def somebody_strikes_a_decision(self, style: Style) -> None:
+        """From the checkpoint as it is on disk: it stays."""
+        if (found := self.writers.read("checkpoint")) is not None:
+            self._save(self._edited(found, "strike", LISTS.index("decisions")), style, found)
+
+    @rule(style=styles, number=numbers)
     def two_programs_go_on(self, style: Style, number: int) -> None:
         """One changes a message, the other adds to the copy that it read before."""
         found = self.writers.read("chat")

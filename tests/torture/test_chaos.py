@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import sys
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
@@ -18,14 +16,14 @@ from tests.torture import chaos, picture
 from tests.torture.chaos.api import BADLY, OUTCOMES, Api
 from tests.torture.chaos.samples import Samples
 from tests.torture.chaos.table import table
+from tests.torture.seeds import drawn
 
 _LAST_WORDS = 5000  # characters of the daemon's log
 
 
 @pytest.mark.timeout(1800)
 def test_nothing_is_lost_in_chaos(record_property: Callable[[str, object], None]) -> None:
-    seed = int(os.environ.get("TORTURE_SEED") or random.randrange(1 << 32))
-    sys.stdout.write(f"TORTURE_SEED={seed}\n")  # shown if it fails, also for taking too long
+    seed = drawn()
     outcome = chaos.run(seed)
     truth, answers = outcome.truth, outcome.answers
     assert not outcome.complaints, f"{table(outcome)}again: make torture SEED={seed}\n{outcome.log[-_LAST_WORDS:]}"

@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from tests.conftest import SampleProject
-from tests.torture.faults import Fault, Template, attempted, faults, injected, seed
+from tests.torture.faults import Fault, Template, attempted, faults, injected
 from tests.torture.faults_sessions import HELD, OPERATIONS, Bench, Operation, check_afterwards, check_meanwhile
+from tests.torture.seeds import drawn
 
 
 @pytest.mark.timeout(1800)
@@ -20,7 +21,7 @@ def test_a_fault_at_every_step(operation: Operation, project: SampleProject) -> 
     bench.seed()
     operation.prepare(bench)
     bench.close()
-    template, tried, dice = Template(project.root), 0, random.Random(seed())
+    template, tried, dice = Template(project.root), 0, random.Random(drawn())
     for fault in faults(dice):
         template.copy()
         _attempt(operation, Bench(project, set(HELD)), fault, restart=dice.random() < 0.5)

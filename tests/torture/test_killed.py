@@ -19,6 +19,7 @@ import pytest
 from tests.store.place import PM, PM_NESTED, Place
 from tests.torture import reader
 from tests.torture.explorer_wire import Job, Lane, lane
+from tests.torture.seeds import drawn
 
 ROUNDS = 200
 
@@ -81,9 +82,7 @@ def forks() -> Iterator[Lane]:
 
 
 def test_killed_200_times_nothing_acknowledged_is_lost(tmp_path: Path, forks: Lane) -> None:
-    seed = int(os.environ.get("CRASH_SEED", "2026"))
-    sys.stdout.write(f"CRASH_SEED={seed}\n")
-    rng = random.Random(seed)
+    rng = random.Random(drawn())
     place, acknowledged = Place(tmp_path / "p").make(), Acknowledged()
     app_wrote: set[str] = set()
     for number in range(ROUNDS):

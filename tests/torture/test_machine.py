@@ -4,9 +4,7 @@ from TORTURE_SEED again."""
 from __future__ import annotations
 
 import os
-import random
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator
 
@@ -16,6 +14,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.torture.explorer_wire import lane
 from tests.torture.machine import Machine
+from tests.torture.seeds import drawn
 
 EXAMPLES, STEPS = 30, 25  # about half a minute of one core
 
@@ -39,8 +38,7 @@ def test_any_order(record_property: Callable[[str, object], None]) -> None:
         suppress_health_check=list(HealthCheck), phases=[Phase.generate],
     )  # fmt: skip
     while True:
-        number = int(chosen) if chosen else random.SystemRandom().randrange(1 << 32)
-        sys.stdout.write(f"TORTURE_SEED={number}\n")  # shown if it fails
+        number = drawn()
         run_state_machine_as_test(seed(number)(Machine), settings=profile)
         told = f"{Machine.examples} examples, {Machine.steps} orders, {Machine.deaths} crashes so far"
         record_property("told", f"state machine: TORTURE_SEED={number} held; {told}")

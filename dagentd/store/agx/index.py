@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from dagentd.adapters import aside, clock, disk, files, lockfile, marks
+from dagentd.adapters import aside, clock, disk, files, lockfile, marks, publishing
 from dagentd.adapters.marks import Mark
 from dagentd.errors import Conflict, CorruptFile, DagentdError, NotFound
 from dagentd.model import jsontext, times
@@ -109,7 +109,7 @@ class GlobalIndex:
                     self._look_for_others(set(looked), now)
                 try:
                     return self._write(now, told)
-                except files.Changed:
+                except publishing.Changed:
                     self._mark = None
         raise Conflict("another program keeps writing this file", path=self._file, hint="Stop it.")
 
@@ -257,7 +257,7 @@ class GlobalIndex:
         with lockfile.held(self._file.with_name(".index.lock")), disk.explained(self._file):
             sweep(self._file.parent, self._file.parent / "backups")
             keep_private(self._file, 0o600)
-            done = files.publish(self._file, [data], expect=self._digest, sync=True)
+            done = publishing.publish(self._file, [data], expect=self._digest, sync=True)
             if done.replaced is not None:
                 done.replaced.close()
             self._mark = marks.of(self._file)
