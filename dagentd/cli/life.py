@@ -40,6 +40,9 @@ def stop() -> int:
 @click.command()
 def restart() -> int:
     """Stop the daemon and start it again."""
+    from dagentd import settings
+
+    settings.load(paths.config_file())  # with mistakes in them it would not start
     stop_daemon()
     _start()
     return 0

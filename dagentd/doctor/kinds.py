@@ -136,6 +136,8 @@ _MACHINE = (
     Kind("socket-squatted", "Something that is no socket is in its place.", "Move it away, then `dagentd start`."),
     Kind("socket-open", "Other users may enter the folder of the socket, or use the socket itself.",
          "chmod 700 FOLDER; chmod 600 SOCKET", mend=mends.close_to_others),
+    Kind("socket-refused", "The folder of the socket cannot be made, or is not yours to write.",
+         "Give your user permission, or set XDG_RUNTIME_DIR to a folder of yours."),
     Kind("state-open", "Other users may read the state folder, which holds parts of conversations.",
          "chmod 700 FOLDER", mend=mends.close_to_others),
     Kind("state-refused", "The state folder cannot be used: it is no folder, or not yours to write.",

@@ -17,7 +17,7 @@ from tests.e2e.daemon import Daemon, until
 from tests.imports import modules
 
 # Made in test_machine.py: they need a file system or limits of their own, or are judged from what a machine says.
-ELSEWHERE = {"disk-full", "inotify-limit", "file-system", "watch-mount"}
+ELSEWHERE = {"disk-full", "inotify-limit", "file-system", "watch-mount", "socket-refused"}
 NAMESPACES = ("watch-limit", "watch-system")
 
 

@@ -78,6 +78,13 @@ def test_start_says_what_is_wrong_with_the_settings(daemon: Daemon) -> None:
     assert daemon.processes() == []
 
 
+def test_restart_leaves_a_daemon_alone_that_could_not_start_again(daemon: Daemon) -> None:
+    pid = daemon.start()
+    daemon.configure("[budget]\nlimit = 'much'\n")
+    assert "budget.limit" in daemon.dagentd("restart", status=1)
+    assert daemon.pid == pid
+
+
 def test_start_says_what_is_wrong_with_the_state_folder(daemon: Daemon) -> None:
     daemon.state.parent.mkdir(parents=True, exist_ok=True)
     daemon.state.write_text("a file where the folder should be")
