@@ -100,7 +100,7 @@ _WATCHED = (
 )  # fmt: skip
 
 _PROJECTS = (
-    Kind("project", "A registered repository is not there: it was moved or deleted, or its disk is away.",
+    Kind("project", "A registered repository is closed to you, or not there: moved, deleted, or its disk is away.",
          "If it was moved, `dagentd init` in its new place; else `dagentd remove PATH`.", "degraded"),
     Kind("read-only", "Another process writes to the project, or it cannot be locked.",
          "End the other process; the daemon takes over by itself.", "degraded"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from dagentd.adapters import clock
+from dagentd.adapters import clock, disk
 from dagentd.errors import DagentdError, LimitReached
 from dagentd.model.problem import Problem, still_wrong
 from dagentd.model.project import SessionFolder
@@ -47,7 +47,7 @@ class Problems:
     def shortage(self, folder: Path) -> LimitReached | None:
         """Why something was not done in a folder that may be done once there is room, or a descriptor, again."""
         for path, error in list(self._short.items()):
-            if not path.parent.is_dir():
+            if disk.is_missing(path.parent):
                 self._short.pop(path, None)
             elif path.is_relative_to(folder):
                 return error

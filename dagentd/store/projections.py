@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, publishing
+from dagentd.adapters import clock, disk, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError, told
 from dagentd.model.documents import position_of
@@ -244,7 +244,7 @@ class Projections:
     def _failed(self, now: float, error: DagentdError) -> None:
         """The journal holds everything; the documents follow when the disk allows."""
         self._next_write = now + self._longer()
-        if not self.folder.path.is_dir():
+        if disk.is_missing(self.folder.path):
             self._chronicle.gone = complaints.gone(self.folder)
         self._chronicle.note("documents", error)
 
