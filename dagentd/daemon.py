@@ -114,7 +114,6 @@ class Daemon:
             _log.info("dagentd %s is ready, projects served: %d", __version__, len(self.projects.stores()))
             self._wait()
             self._supervisor.stopping()
-        _log.info("dagentd stopped")
         return self._exit
 
     def _watch(self) -> Watch:

@@ -280,7 +280,7 @@ def test_sighup_reads_the_settings_again_and_keeps_them_if_they_are_wrong(daemon
 def test_the_log_tells_a_stop_from_a_kill(daemon: Daemon) -> None:
     daemon.start()
     daemon.dagentd("stop")
-    assert daemon.dagentd("logs", "-n", "1").endswith(" INFO dagentd.daemon: dagentd stopped\n")
+    assert daemon.dagentd("logs", "-n", "1").endswith(": dagentd stopped\n")
     os.kill(daemon.start(), signal.SIGKILL)
     until(lambda: not daemon.answers(), "the end")
     assert " is ready, projects served: " in daemon.dagentd("logs", "-n", "1")
