@@ -140,6 +140,17 @@ def _discard(temp: Path) -> None:
         disk.remove(temp)
 
 
+def _take_new_name(temp: Path, path: Path, beside: Collection[Path]) -> None:
+    """Looked at before and after: the removal may begin between the two."""
+    check_there(beside)
+    disk.rename_new(temp, path)
+    try:
+        check_there(beside)
+    except FileNotFoundError:
+        _discard(path)
+        raise
+
+
 def check_there(beside: Collection[Path]) -> None:
     """Before a folder gets a new name: one that loses files is being removed, and git, which has read what is in it,
     fails to remove it with one more. FileNotFoundError then."""
@@ -152,8 +163,7 @@ def _take_name(
 ) -> Replaced | None:
     try:
         if old is None or expect is None:
-            check_there(beside)
-            disk.rename_new(temp, path)
+            _take_new_name(temp, path, beside)
             return None
         if files.digest(files.read_fd(old, files.CHAT_LIMIT)) != expect:
             raise Changed(path)

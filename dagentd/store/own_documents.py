@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,11 @@ _TRIES = 20
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def write_document(path: Path, raw: dict[str, Any], temps: Temps = BESIDE) -> bool:
-    """Replace a document as a whole; False if it already says the same."""
-    return _let_go(_edit(path, lambda _: raw, temps))
+def write_document(
+    path: Path, raw: dict[str, Any], temps: Temps = BESIDE, beside: Collection[Path] = ()
+) -> bool:
+    """Replace a document as a whole, or make it where all `beside` it are there; False if it already says the same."""
+    return _let_go(_edit(path, lambda _: raw, temps, beside))
 
 
 def edit_document(path: Path, change: Change, settle: float, temps: Temps = BESIDE) -> LateEdit | None:
@@ -63,7 +65,7 @@ def _let_go(done: publishing.Published | None) -> bool:
     return done is not None
 
 
-def _edit(path: Path, change: Change, temps: Temps) -> publishing.Published | None:
+def _edit(path: Path, change: Change, temps: Temps, beside: Collection[Path] = ()) -> publishing.Published | None:
     """None if nothing changes. Another program's way of writing the same is left as it is."""
     for _ in range(_TRIES):
         try:
@@ -76,7 +78,8 @@ def _edit(path: Path, change: Change, temps: Temps) -> publishing.Published | No
             return None
         try:
             with disk.explained(path):
-                return publishing.publish(path, [jsontext.pretty(after)], expect=expect, sync=True, temps=temps)
+                made = [jsontext.pretty(after)]
+                return publishing.publish(path, made, expect=expect, sync=True, temps=temps, beside=beside)
         except publishing.Changed:
             continue
     raise Conflict("another program keeps writing this file", path=path, hint="Try again when it has ended.")

@@ -94,12 +94,12 @@ class Projections:
         """Git removes the files of a folder one after the other: a moment after the first, the others are gone too."""
         time.sleep(self._settle)
         try:
-            publishing.check_there(self._beside())
+            publishing.check_there(self.there())
         except FileNotFoundError:
             return False
         return True
 
-    def _beside(self) -> list[Path]:
+    def there(self) -> list[Path]:
         """What must be there, or the session is being removed."""
         return [self.folder.journal, *(each.path for each in self._files.values() if each.digest is not None)]
 
@@ -281,7 +281,7 @@ class Projections:
         with self._chronicle.lock:
             mark, pos, chunks = self._mark(each.name), self._chronicle.state.pos, self._render(each)
         try:
-            each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self._beside())
+            each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self.there())
         except publishing.Changed:
             self.look()
             self._next_write = clock.monotonic() + self._settle / 5

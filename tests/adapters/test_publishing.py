@@ -87,6 +87,19 @@ def test_a_file_that_appears_at_the_last_instant(path: Path, monkeypatch: pytest
     assert path.read_bytes() == b"theirs" and names(path.parent) == ["chat.json"]
 
 
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_nothing_new_stays_in_a_folder_that_is_being_removed(
+    path: Path, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = path.with_name("other")
+    if when == "meanwhile":
+        other.write_bytes(b"")
+        at_rename(monkeypatch, other.unlink)
+    with pytest.raises(FileNotFoundError):
+        publishing.publish(path, [b"new"], expect=None, sync=True, beside=[other])
+    assert names(path.parent) == []
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o666])
 def test_an_existing_file_keeps_its_mode(path: Path, mode: int) -> None:
     path.write_bytes(b"old")
