@@ -18,9 +18,7 @@ _TRIES = 20
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def write_document(
-    path: Path, raw: dict[str, Any], temps: Temps = BESIDE, beside: Collection[Path] = ()
-) -> bool:
+def write_document(path: Path, raw: dict[str, Any], temps: Temps = BESIDE, beside: Collection[Path] = ()) -> bool:
     """Replace a document as a whole, or make it where all `beside` it are there; False if it already says the same."""
     return _let_go(_edit(path, lambda _: raw, temps, beside))
 
