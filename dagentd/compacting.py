@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagentd.adapters import clock
+from dagentd.adapters import clock, disk
 from dagentd.errors import CompactionFailed, Conflict, DagentdError, NotFound
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
@@ -58,7 +58,7 @@ class Compacting:
 
     def problems(self) -> list[Problem]:
         """Those of sessions that are still there."""
-        for path in [path for path in list(self._problems) if not path.exists()]:
+        for path in [path for path in list(self._problems) if disk.is_missing(path)]:
             self._problems.pop(path, None)
             self._failed.pop(path, None)
         return list(self._problems.values())

@@ -7,10 +7,10 @@ from typing import Any
 from dagentd.adapters.process import usage
 from dagentd.agx import AgxUpkeep
 from dagentd.compacting import Compacting
-from dagentd.doctor.kinds import is_grave
+from dagentd.doctor.kinds import is_grave, is_over
 from dagentd.jobs.disk_use import DiskUse
 from dagentd.jobs.summary import project as project_summary
-from dagentd.model.problem import Problem
+from dagentd.model.problem import Problem, each_once
 from dagentd.projects import Projects
 from dagentd.settings import Settings
 from dagentd.upkeep import Upkeep
@@ -32,7 +32,8 @@ class Condition:
         self.own: dict[str, Problem] = {}
 
     def problems(self) -> list[Problem]:
-        return [*self.own.values(), *(problem for part in self._parts for problem in part.problems())]
+        found = [*self.own.values(), *(problem for part in self._parts for problem in part.problems())]
+        return each_once(problem for problem in found if not is_over(problem))
 
     def trouble(self) -> list[str]:
         """What the user must do something about, in words."""

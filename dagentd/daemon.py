@@ -20,7 +20,7 @@ from dagentd.agx import AgxUpkeep
 from dagentd.alone import index_file
 from dagentd.compacting import Compacting
 from dagentd.condition import Condition
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, expected
 from dagentd.events import Events
 from dagentd.jobs.reconcile import Report
 from dagentd.model.problem import Problem
@@ -193,7 +193,9 @@ class Daemon:
         try:
             act()
             self._condition.own.pop(act.__name__, None)
-        except DagentdError as error:
+        except (DagentdError, OSError) as raised:
+            if (error := expected(raised)) is None:
+                raise
             known = self._condition.own.get(act.__name__)
             if known is None or known.message != error.message:
                 _log.warning("%s", error)

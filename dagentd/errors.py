@@ -70,7 +70,7 @@ _WORDS: dict[int, tuple[type[DagentdError], str, str]] = {
     errno.EFBIG: (LimitReached, "the file would be larger than allowed", "Raise the file-size limit (ulimit -f)."),
     errno.EMFILE: (LimitReached, "too many files are open", "Raise the limit (ulimit -n) and restart."),
     errno.EROFS: (NotAllowed, "the file system is read-only", "Mount it read-write and try again."),
-    errno.EACCES: (NotAllowed, "permission denied", "Give your user read and write permission on it (chmod u+rw)."),
+    errno.EACCES: (NotAllowed, "permission denied", "Give your user read and write permission on it (chmod u+rwX)."),
     errno.EPERM: (NotAllowed, "the system does not allow it", "Check its owner and attributes (ls -l, lsattr)."),
     errno.ELOOP: (NotAllowed, "is a symbolic link", "Put a regular file in its place; links are not followed."),
     errno.ENAMETOOLONG: (NotAllowed, "the path is too long", "Use shorter names."),

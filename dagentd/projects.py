@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from dagentd.adapters import clock
-from dagentd.errors import Conflict, DagentdError, NotAllowed
+from dagentd.adapters import clock, git
+from dagentd.errors import Conflict, DagentdError, NotAllowed, told
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
 from dagentd.settings import Settings
@@ -47,8 +47,7 @@ class Projects:
         """Serve exactly these from now on. One that is new, or whose other writer ended, is looked at."""
         projects = {project.root: project for project in wanted}
         for store in self.stores():
-            wanted_here = projects.get(store.project.root) == store.project and _is_there(store.project)
-            if not wanted_here or (lock.is_claimed(store.project) and not store.read_only):
+            if projects.get(store.project.root) != store.project or not _may_stay(store):
                 self._drop(store)
         for key in self._problems.keys() - {str(root) for root in projects}:
             del self._problems[key]
@@ -74,8 +73,8 @@ class Projects:
             return
         try:
             store = self._opened(project, served)
-        except DagentdError as error:
-            self._note(project, "project", error)
+        except (DagentdError, OSError) as error:  # of this one: the others are served
+            self._note(project, "project", told(error, project.root) if isinstance(error, OSError) else error)
             return
         if store is served:
             return
@@ -88,9 +87,7 @@ class Projects:
 
     def _opened(self, project: Project, served: Store | None) -> Store:
         """For writing, and else for reading."""
-        if not _is_there(project):
-            hint = "If it was moved, run `dagentd init` in its new place; else `dagentd remove` it."
-            raise NotAllowed("the repository is not there", path=project.root, hint=hint)
+        git.check_there(project)
         if (leaving := self._leaving.pop(project.root, None)) is not None:
             leaving.join(_MOMENT)  # it holds the lock
         settle = self._settings_of(project).watch.settle_ms / 1000
@@ -133,5 +130,10 @@ def _close(store: Store, ended: Callable[[float], bool]) -> None:
         _log.error("%s: a job does not end, so the project stays locked", store.project.root)
 
 
-def _is_there(project: Project) -> bool:
-    return project.common_dir.is_dir()
+def _may_stay(store: Store) -> bool:
+    """Unless it cannot be used just now, or a command wants to write to it; `_serve` says why."""
+    try:
+        git.check_there(store.project)
+        return store.read_only or not lock.is_claimed(store.project)
+    except (DagentdError, OSError):
+        return False

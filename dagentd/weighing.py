@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagentd.adapters import clock
+from dagentd.adapters import clock, disk
 from dagentd.errors import DagentdError, NotFound
 from dagentd.jobs.sizes import room
 from dagentd.model.budget import Full
@@ -47,7 +47,7 @@ class Weighing:
 
     def problems(self) -> list[Problem]:
         """Those of sessions that are still there."""
-        for path in [path for path in list(self._problems) if not path.exists()]:
+        for path in [path for path in list(self._problems) if disk.is_missing(path)]:
             self._problems.pop(path, None)
         return list(self._problems.values())
 

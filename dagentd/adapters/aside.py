@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import backups, disk, files, publishing
 from dagentd.errors import DagentdError
 
 _NEWEST = 9  # of one document and kind, beside the first: a program that goes on writing rubbish fills no disk
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 def set_aside(path: Path, kind: str) -> Path:
     """Move a file away. Where the same is kept already, that one goes: another program may have this one open."""
     while True:
-        target = files.next_numbered(path, kind)
+        target = backups.next_numbered(path, kind)
         try:
             disk.rename_new(path, target)
         except FileExistsError:
@@ -27,20 +27,20 @@ def set_aside(path: Path, kind: str) -> Path:
 def save_beside(path: Path, kind: str, data: bytes) -> Path:
     """Keep `data` durably, or say where the same bytes are kept already."""
     while True:
-        for held in files.numbered(path, kind):
+        for held in backups.numbered(path, kind):
             if _holds(held, data):
                 return held
-        target = files.next_numbered(path, kind)
+        target = backups.next_numbered(path, kind)
         try:
-            files.publish(target, [data], expect=None, sync=True)
-        except files.Changed:
+            publishing.publish(target, [data], expect=None, sync=True)
+        except publishing.Changed:
             continue
         _leave_some(path, kind)
         return target
 
 
 def _the_first_stays(path: Path, kind: str, target: Path) -> Path:
-    first, *others = files.numbered(path, kind)
+    first, *others = backups.numbered(path, kind)
     for held in [each for each in others if each != target and _are_equal(each, target)]:
         disk.remove(held)
     if first != target and _are_equal(first, target):
@@ -67,6 +67,6 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _leave_some(path: Path, kind: str) -> None:
-    for old in files.numbered(path, kind)[1:-_NEWEST]:
+    for old in backups.numbered(path, kind)[1:-_NEWEST]:
         disk.remove(old)
         _log.warning("%s: removed, as the first and %d newer ones are kept", old, _NEWEST)

@@ -167,6 +167,15 @@ def _rename2(source: Path, target: Path, flag: int) -> bool:
     raise OSError(number, os.strerror(number), str(source), None, str(target))
 
 
+def is_missing(path: str | Path) -> bool:
+    """Not so where a folder above it may not be looked into."""
+    try:
+        os.lstat(path)
+    except OSError as error:
+        return isinstance(error, FileNotFoundError | NotADirectoryError)
+    return False
+
+
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
     """Say what the system refused in one sentence with the file and what to do."""

@@ -60,6 +60,9 @@ class Temps:
         return _temps_in(self._folder) if self._folder is not None else []
 
 
+BESIDE = Temps()
+
+
 def left_beside(folder: Path) -> list[tuple[Path, Path]]:
     """Temp files of a process that died, each with the file in the same folder it was for."""
     return [(temp, folder / _before_serial(temp)) for temp in _temps_in(folder)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import disk, publishing
 from dagentd.cli import output
 from dagentd.cli.project import project_option, reading, worktree_option
 from dagentd.errors import Conflict, NotAllowed
@@ -53,9 +53,9 @@ def _write(target: Path, data: bytes, force: bool) -> None:
         raise NotAllowed("is a folder", path=target, hint="Give the name of a file in it.")
     with disk.explained(target):
         if force:
-            files.put(target, data)
+            publishing.put(target, data)
             return
         try:
-            files.publish(target, [data], expect=None, sync=True)
-        except files.Changed:
+            publishing.publish(target, [data], expect=None, sync=True)
+        except publishing.Changed:
             raise Conflict("is there already", path=target, hint="Add --force to replace it.") from None

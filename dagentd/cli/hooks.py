@@ -41,11 +41,12 @@ def install(where: Path, as_json: bool) -> int:
     Exits with 1 if one had to be left alone.
     """
     report = job.install(git.project_at(where))
+    well = all(line.state in ("installed", "by hand") for line in report.lines)
     if as_json:
         output.print_json(_raw(report))
     else:
-        _show(report.lines, "Nothing had to be changed." if not report.changed else "")
-    return int(any(line.state not in ("installed", "by hand") for line in report.lines))
+        _show(report.lines, "Nothing had to be changed." if well and not report.changed else "")
+    return 0 if well else 1
 
 
 @hooks.command()
@@ -104,7 +105,7 @@ def tell_uninstalled(report: job.Report) -> None:
         if path.exists():
             output.line(f"- {path} is as it was before.")
     for path, error in report.failed.items():
-        output.line(f"- {path} still has dagentd's part: {error.message}. {error.hint}")
+        output.line(f"- {path} may still have dagentd's part: {error.message}. {error.hint}")
 
 
 def _show(lines: list[Line], last: str) -> None:

@@ -40,6 +40,9 @@ def stop() -> int:
 @click.command()
 def restart() -> int:
     """Stop the daemon and start it again."""
+    from dagentd import settings
+
+    settings.load(paths.config_file())  # with mistakes in them it would not start
     stop_daemon()
     _start()
     return 0
@@ -186,7 +189,7 @@ def logs(follow: bool, lines: int) -> int:
     """Print the end of the daemon's log."""
     path = paths.log_file()
     if not path.exists():
-        output.line(f"There is no log yet ({path}).")
+        output.line(f"There is no log yet ({path}); `dagentd run` tells what it does in its own terminal.")
         return 0
     log = path.open(encoding="utf-8", errors="replace")
     for line in log.readlines()[-lines:] if lines else ():

@@ -100,4 +100,7 @@ def projects(as_json: bool) -> None:
 
 
 def _state(root: Path) -> str:
-    return "there" if root.is_dir() else "not there; if it was moved, run `dagentd init` where it is now"
+    if os.path.isdir(root):
+        return "there"
+    moved = "not there; if it was moved, run `dagentd init` where it is now"
+    return moved if disk.is_missing(root) else "closed to you; `dagentd doctor` says why"

@@ -13,7 +13,7 @@ from dagentd.cli import hooks, output
 from dagentd.cli.life import stop_daemon
 from dagentd.cli.registering import follow
 from dagentd.cli.service import tell as tell_service
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, NotFound
 from dagentd.jobs import exclude, keeping, leaving
 from dagentd.jobs import hooks as hook_job
 from dagentd.model.project import Project
@@ -35,15 +35,15 @@ def remove(where: Path, purge: bool) -> int:
     """
     registry = Registry(paths.registry_file())
     project = _named(where, registry)
-    if _is_registered(project, registry) or not project.own_dir.is_dir():  # else something was left of it
+    if _is_registered(project, registry) or disk.is_missing(project.own_dir):  # else something was left of it
         registry.remove(project)
-    output.line(f"{project.root} is no longer served. Its session files stay where they are.")
+    output.line(f"{project.root} is no longer registered. Its session files stay where they are.")
     others = [each.project.root for each in registry.projects() if each.project.common_dir == project.common_dir]
     if others:  # a worktree of a repository whose git folder lies elsewhere is a project of its own
         output.line(f"- Its git folder is also that of {others[0]}, so what dagentd has there stays.")
     done = bool(others) or _undo(project)
     served = follow(lambda known: str(project.root) not in known)
-    if done and not others and project.common_dir.is_dir():
+    if done and not others and not disk.is_missing(project.common_dir):
         done = _clear_away(project, purge, str(project.root) in served)
     if not registry.projects() and not served:
         _end(purge and done)  # what could not be undone is undone by running it again
@@ -74,7 +74,7 @@ def _is_registered(project: Project, registry: Registry) -> bool:
 def _undo(project: Project) -> bool:
     """Whether git is as it was."""
     included = _include(project)
-    return (not project.common_dir.is_dir() or _uninstall_hooks(project)) and included
+    return (disk.is_missing(project.common_dir) or _uninstall_hooks(project)) and included
 
 
 def _clear_away(project: Project, purge: bool, served: bool) -> bool:
@@ -106,7 +106,12 @@ def _include(project: Project) -> bool:
 
 def _uninstall_hooks(project: Project) -> bool:
     """Whether all are gone."""
-    report = hook_job.uninstall(project)
+    try:
+        with disk.explained(project.common_dir):
+            report = hook_job.uninstall(project)
+    except DagentdError as error:
+        output.line(f"- Hooks may be left: {error}. {error.hint}")
+        return False
     hooks.tell_uninstalled(report)
     return not report.failed
 
@@ -114,4 +119,7 @@ def _uninstall_hooks(project: Project) -> bool:
 def _named(where: Path, registry: Registry) -> Project:
     path = Path(os.path.realpath(where))
     known = next((each.project for each in registry.projects() if each.project.root == path), None)
-    return known or git.project_at(where)
+    try:
+        return known or git.project_at(where)
+    except NotFound as error:
+        raise NotFound(f"{error.message}, and not registered", path=error.path, hint="dagentd projects") from None

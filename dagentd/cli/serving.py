@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from dagentd.settings import Settings
 from dagentd.store.pauses import Pauses
 
 _SCAN = 600.0  # seconds for the daemon to look at a whole project
+_log = logging.getLogger(__name__)
 
 
 @click.command()
@@ -41,10 +43,12 @@ def run(where: tuple[Path, ...], once: bool, as_json: bool) -> int:
 
 
 def in_background(ready: Callable[[], None]) -> int:
-    """The work of `dagentd start`, in the process that was detached."""
-    logging = _load().log
-    log.to_file(paths.log_file(), logging.level, logging.max_bytes, logging.files)
-    return daemon.Daemon(_load, [], supervisor()).run(ready)
+    """The work of `dagentd start`, in the process that was detached. By its last line one who was killed is known."""
+    given = _load().log
+    log.to_file(paths.log_file(), given.level, given.max_bytes, given.files)
+    status = daemon.Daemon(_load, [], supervisor()).run(ready)
+    _log.info("dagentd stopped")
+    return status
 
 
 def _load(project: Project | None = None) -> Settings:

@@ -12,8 +12,10 @@ from dagentd.cli.gone import print_list as print_gone
 from dagentd.cli.output import Column
 from dagentd.cli.paused import in_brief
 from dagentd.cli.project import json_option, reading, settings_of
+from dagentd.errors import DagentdError
 from dagentd.jobs import summary
 from dagentd.jobs.gone import sessions as gone_sessions
+from dagentd.store.closed import closed
 
 
 @click.command()
@@ -28,19 +30,23 @@ def sessions(where: Path, lost: bool, as_json: bool) -> int:
     with reading(where) as store:
         found = (gone_sessions if lost else summary.sessions)(store, settings_of(store.project))
         root = str(store.project.root)
+        hidden = [] if lost else list(closed(store.project))
     if as_json:
         output.print_json({"project": root, "sessions": found})
     else:
-        print_gone(found) if lost else _print(found, root)
+        print_gone(found) if lost else _print(found, root, hidden)
         _tell_errors(found)
-    return 1 if any("error" in each for each in found) else 0
+    for error in hidden:
+        output.error(str(error), error.hint)
+    return 1 if hidden or any("error" in each for each in found) else 0
 
 
-def _print(found: list[dict[str, Any]], root: str) -> None:
+def _print(found: list[dict[str, Any]], root: str, hidden: list[DagentdError]) -> None:
     columns = [Column("session", style="cyan"), Column("worktree"), Column("status"), Column("messages", right=True),
                Column("budget", right=True), Column("updated")]  # fmt: skip
     none = f"No sessions in {root}: nothing under .dagent-worktrees/*/.dagent."
-    output.table(columns, map(_row, found), empty=f"{none} `dagentd sessions --gone` lists those that were there.")
+    gone = f"{none} `dagentd sessions --gone` lists those that were there."
+    output.table(columns, map(_row, found), empty=f"No sessions in {root} that may be read." if hidden else gone)
 
 
 def _tell_errors(found: list[dict[str, Any]]) -> None:

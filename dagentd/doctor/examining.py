@@ -10,13 +10,13 @@ from pathlib import Path
 
 from dagentd import paths
 from dagentd import settings as loading
-from dagentd.adapters import clock, disk
+from dagentd.adapters import clock, disk, git
 from dagentd.doctor import asking
 from dagentd.doctor.checks import machine, places, project, sessions
 from dagentd.doctor.finding import Finding, Findings
 from dagentd.doctor.kinds import Mend, kind_of
-from dagentd.errors import DagentdError, InvalidInput, NotAllowed, told
-from dagentd.model.problem import Problem
+from dagentd.errors import DagentdError, InvalidInput, told
+from dagentd.model.problem import Problem, each_once
 from dagentd.model.project import Project
 from dagentd.settings import Settings
 from dagentd.store.registry import Registry
@@ -35,7 +35,7 @@ def examine() -> tuple[asking.Answer, list[Problem]]:
     """Nothing is written."""
     answer = asking.ask()
     found = [Problem.of(kind, error, clock.stamp()) for kind, error in _findings(answer)]
-    return answer, list({(each.id, each.path, each.message): each for each in (*answer.problems, *found)}.values())
+    return answer, each_once([*answer.problems, *found])
 
 
 def treat() -> tuple[asking.Answer, list[Problem], list[Mended]]:
@@ -79,7 +79,7 @@ def _findings(answer: asking.Answer) -> Iterator[Finding]:
     yield from _guarded(lambda: asking.life(answer, registered))
     for check in (places.socket, places.socket_folder, places.state, places.index, places.service, machine.watches):
         yield from _guarded(check)
-    there = [each for each in registered if each.common_dir.is_dir()]
+    there = [each for each in registered if os.path.isdir(each.common_dir)]
     yield from _of_machine(settings, there)
     if not any(problem.id == "watch-mount" for problem in answer.problems):
         yield from _guarded(lambda: machine.file_systems(each.root for each in there))
@@ -88,16 +88,18 @@ def _findings(answer: asking.Answer) -> Iterator[Finding]:
 
 
 def _of_machine(settings: Settings, registered: list[Project]) -> Iterator[Finding]:
-    agx = [each.root for each in registered if settings.agx.enabled and (each.root / ".agx" / "sessions").is_dir()]
+    agx = [each.root for each in registered if settings.agx.enabled and os.path.isdir(each.root / ".agx" / "sessions")]
     own = [paths.state_dir(), *(each.common_dir for each in registered)]
     yield from _guarded(lambda: machine.programs(settings.compaction, os.environ, agx))
     yield from _guarded(lambda: machine.room(own))
 
 
 def _of_project(each: Project, answer: asking.Answer) -> Iterator[Finding]:
-    if not each.common_dir.is_dir():
-        if answer.status is None:
-            yield "project", NotAllowed("the repository is not there", path=each.root)
+    try:
+        git.check_there(each)
+    except DagentdError as error:
+        if not any(problem.path == error.path for problem in answer.problems):
+            yield "project", error
         return
     served = str(each.root) in answer.served
     checks = (project.settings, project.hooks, project.exclude, project.tracked, project.temps)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from dagentd.adapters import disk
 from dagentd.doctor import mends
 from dagentd.model.problem import Problem
 
@@ -24,6 +25,7 @@ class Kind:
     remedy: str
     level: Level = "problem"
     mend: Mend | None = None
+    of_file: bool = False  # of the very file that is named: whoever takes that away, as he is told to, is done with it
 
 
 _STORED = (
@@ -39,16 +41,17 @@ _STORED = (
     Kind("kept-by-copy", "The git folder is on another file system, or on one without hard links.",
          "Nothing: every message is written to both files.", "note"),
     Kind("torn", "A crash or power loss cut a record that had not been acknowledged.",
-         "Look at the `.torn` file, then delete it.", "note"),
+         "Look at the `.torn` file, then delete it.", "note", of_file=True),
     Kind("unreadable-", "A line of a journal is no record: it was edited by hand, or the disk is failing.",
          "Mend the line or leave it: all other lines count."),
     Kind("corrupt-", "A document was no JSON although it had stayed unchanged.",
-         "Nothing: it is made again from the journal. Look at the `.corrupt` file, then delete it.", "note"),
+         "Nothing: it is made again from the journal. Look at the `.corrupt` file, then delete it.", "note",
+         of_file=True),
     Kind("odd-entries", "A chat held entries that are no messages.",
-         "Look at the copy that is named, then delete it.", "note"),
-    Kind("leftover", "A temp file of a process that died cannot be read.", "Look at what is named."),
+         "Look at the copy that is named, then delete it.", "note", of_file=True),
+    Kind("leftover", "A temp file of a process that died cannot be read.", "Look at what is named.", of_file=True),
     Kind("copy-", "A session has two chats, one under its usual name and one that session.json names.",
-         "Remove the one that nobody uses.", "note"),
+         "Remove the one that nobody uses.", "note", of_file=True),
     Kind("refused-", "Something that is no regular file is in the place of a document: a link, a pipe, a folder.",
          "Move it away; the document is then made from the journal."),
     Kind("folder", "A folder of sessions is a link out of its worktree, or may not be read.",
@@ -67,7 +70,7 @@ _WORK = (
          "Do what the sentence says, then `dagentd run --once PATH`.", "degraded", mends.look_again),
     Kind("context", "A session's context cannot be made or written.", "Do what the sentence says.", "note"),
     Kind("migration-", "A file of an older format is damaged, or of a newer format.",
-         "`dagentd migrate --dry-run` says what would be done; the file stays as it is.", "note"),
+         "`dagentd migrate --dry-run` says what would be done; the file stays as it is.", "note", of_file=True),
     Kind("budget", "What cannot be compacted is over the budget alone.",
          "Shorten CLAUDE.md, the spec or the role, or raise `budget.limit`."),
     Kind("compaction", "A model failed or was not asked, so `local` compacted; or nothing could leave chat.",
@@ -97,7 +100,7 @@ _WATCHED = (
 )  # fmt: skip
 
 _PROJECTS = (
-    Kind("project", "A registered repository is not there: it was moved or deleted, or its disk is away.",
+    Kind("project", "A registered repository is closed to you, or not there: moved, deleted, or its disk is away.",
          "If it was moved, `dagentd init` in its new place; else `dagentd remove PATH`.", "degraded"),
     Kind("read-only", "Another process writes to the project, or it cannot be locked.",
          "End the other process; the daemon takes over by itself.", "degraded"),
@@ -133,6 +136,8 @@ _MACHINE = (
     Kind("socket-squatted", "Something that is no socket is in its place.", "Move it away, then `dagentd start`."),
     Kind("socket-open", "Other users may enter the folder of the socket, or use the socket itself.",
          "chmod 700 FOLDER; chmod 600 SOCKET", mend=mends.close_to_others),
+    Kind("socket-refused", "The folder of the socket cannot be made, or is not yours to write.",
+         "Give your user permission, or set XDG_RUNTIME_DIR to a folder of yours."),
     Kind("state-open", "Other users may read the state folder, which holds parts of conversations.",
          "chmod 700 FOLDER", mend=mends.close_to_others),
     Kind("state-refused", "The state folder cannot be used: it is no folder, or not yours to write.",
@@ -160,6 +165,10 @@ def kind_of(problem_id: str) -> Kind:
         return KINDS[problem_id]
     known = next((name for name in _PREFIXES if problem_id.startswith(name)), None)
     return KINDS[known] if known else Kind(problem_id, "This version does not know the cause.", "dagentd restart")
+
+
+def is_over(problem: Problem) -> bool:
+    return kind_of(problem.id).of_file and bool(problem.path) and disk.is_missing(problem.path)
 
 
 def is_grave(problem_id: str) -> bool:

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import disk, files, publishing
 from dagentd.model.project import Project
 
 PATTERNS = (".dagent-worktrees/", ".dagent/", ".agx/")
@@ -77,4 +77,4 @@ def _read(project: Project) -> str | None:
 
 
 def _write(project: Project, text: str) -> None:
-    files.put(file_of(project), text.encode("utf-8", "surrogateescape"))
+    publishing.put(file_of(project), text.encode("utf-8", "surrogateescape"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import clock, disk, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import CorruptFile
 from dagentd.model import jsontext
@@ -57,7 +57,7 @@ def remove_expired(store: Store, keep_days: int) -> list[str]:
     days = counted(known, gone, clock.stamp()[:10])
     if days != known and (gone or known.of):
         data, temps = jsontext.pretty(days.raw()), Temps(store.project.temp_dir)  # which is swept after a crash
-        files.put(_file(store.project), data, temps=temps)
+        publishing.put(_file(store.project), data, temps=temps)
     over = [gone[name] for name in expired(days, keep_days) if not store.pauses.on(gone[name].id)]
     return [each.id for each in over if _remove(store, each, keep_days)]
 

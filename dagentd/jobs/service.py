@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dagentd import paths
-from dagentd.adapters import disk, files, service_manager
+from dagentd.adapters import disk, files, publishing, service_manager
 from dagentd.errors import Conflict, DagentdError
 from dagentd.jobs.managers import Command, Launchd, Manager, Systemd, Verb
 from dagentd.jobs.units import MARK, Program
@@ -83,7 +83,7 @@ def apply(plan: Plan, manager: Manager) -> Report:
     for path, data in changed.items():
         with disk.explained(path):
             disk.make_folders(path.parent)
-            files.put(path, data)
+            publishing.put(path, data)
         report.written.append(path)
     for path in plan.remove:
         with disk.explained(path):

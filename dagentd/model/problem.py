@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from dagentd.errors import DagentdError
@@ -21,6 +22,13 @@ class Problem:
 
     def raw(self) -> dict[str, str]:
         return asdict(self)
+
+
+def each_once(problems: Iterable[Problem]) -> list[Problem]:
+    """A folder that is closed to us cannot be watched either: that goes without saying."""
+    found = list({(each.id, each.path, each.message): each for each in problems}.values())
+    closed = {each.path for each in found if each.id == "folder"}
+    return [each for each in found if each.id != "watch-refused" or each.path not in closed]
 
 
 def still_wrong(known: list[Problem], now: list[Problem]) -> list[Problem]:

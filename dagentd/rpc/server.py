@@ -130,9 +130,10 @@ def _refuse(client: socket.socket) -> None:
 
 def bind(path: Path) -> socket.socket:
     """A listening socket that nobody else could ever connect to: its folder is closed before it is there."""
-    with disk.explained(path):
+    with disk.explained(path.parent):
         disk.make_folders(path.parent)
         _check_folder(path.parent)
+    with disk.explained(path):
         clear_stale(path)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)

@@ -6,6 +6,7 @@ from dagentd.errors import Conflict, NotFound
 from dagentd.model import ids
 from dagentd.model.project import FeatureFolder, GoneFolder, Project, SessionFolder
 from dagentd.store import aliases, layout, outlived
+from dagentd.store.closed import closed
 from dagentd.store.kept import Kept
 
 
@@ -39,6 +40,9 @@ class Catalogue:
             return self.find(real, worktree)
         if worktree is None and (kept := self.gone(session_id)):
             return kept[-1]
+        if (error := next(closed(self._project), None)) is not None:  # it may be there
+            told = f"{error.message}, and no session {session_id} is elsewhere in {self._project.root}"
+            raise NotFound(told, path=error.path, hint=error.hint)
         raise NotFound(f"no session {session_id} in {self._project.root}", hint="dagentd sessions")
 
     def has(self, session_id: str, worktree: str | None = None) -> bool:

@@ -56,7 +56,7 @@ def earlier(chronicle: Chronicle, backend: str) -> Snapshot:
     before the first of them."""
     with chronicle.lock:
         state = chronicle.state
-        state.compactions.last(state.checkpoint_pos)
+        state.compactions.last(chronicle.folder.id, state.checkpoint_pos)
         stack, found = list(state.compactions.stack), list[Compacted]()
         while stack and _made_by(chronicle, stack[-1], backend) and (not found or stack[-1].is_right_below(found[-1])):
             found.append(stack.pop())
@@ -94,7 +94,7 @@ def undoing(chronicle: Chronicle) -> Plan:
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], dict[str, Any]]:
         state = chronicle.state
-        back = _undo(chronicle, state.compactions.last(state.checkpoint_pos), clock.stamp())
+        back = _undo(chronicle, state.compactions.last(chronicle.folder.id, state.checkpoint_pos), clock.stamp())
         version = back.body["checkpoint"]["version"]
         return [back], {"messagesRestored": len(back.body["ids"]), "checkpointVersion": version}
 

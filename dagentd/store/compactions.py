@@ -57,13 +57,13 @@ class Compactions:
         if self.stack and self.stack[-1].mark == before:
             self.stack[-1].mark = end
 
-    def last(self, checkpoint_pos: int) -> Compacted:
+    def last(self, session_id: str, checkpoint_pos: int) -> Compacted:
         """The one to undo now."""
+        history = f"`dagentd history {session_id}` shows"
         if not self.stack:
-            raise Conflict(f"the session {self.barrier}", hint="`dagentd history SESSION` shows every message.")
+            raise Conflict(f"the session {self.barrier}", hint=f"{history} every message.")
         if self.stack[-1].mark != checkpoint_pos:
-            told = "`dagentd history SESSION` shows the messages; undoing would lose the edit."
-            raise Conflict(f"the session {_EDITED}", hint=told)
+            raise Conflict(f"the session {_EDITED}", hint=f"{history} the messages; undoing would lose the edit.")
         return self.stack[-1]
 
     def dump(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import aside, clock, disk, files
+from dagentd.adapters import aside, clock, disk, files, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict, NotFound
 from dagentd.model import context, jsontext
@@ -39,7 +39,7 @@ def renew_context(folder: SessionFolder, renew: Renew, settle: float, temps: Tem
             return True
         except NotFound:
             return False
-        except files.Changed:
+        except publishing.Changed:
             if expect is not None and not os.path.lexists(path):
                 return False
     raise Conflict("another program keeps writing this file", path=path, hint="Try again when it has ended.")
@@ -52,7 +52,7 @@ def _publish(
     fields in it, which are nowhere else."""
     sync = expect is None or context.holds_more(after)
     with disk.explained(path):
-        done = files.publish(path, [jsontext.pretty(after)], expect=expect, sync=sync, temps=temps, beside=beside)
+        done = publishing.publish(path, [jsontext.pretty(after)], expect=expect, sync=sync, temps=temps, beside=beside)
     if done.replaced is not None:
         done.replaced.close()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dagentd.adapters import aside, disk, files
+from dagentd.adapters import aside, disk, files, publishing
 from dagentd.errors import DagentdError, NotAllowed, told
 from dagentd.model import records
 from dagentd.model.jsontext import Undecodable
@@ -234,14 +234,14 @@ def _write_whole(temp: Path, chunks: Iterable[bytes]) -> None:
 
 def _put_in_place(temp: Path, path: Path, beside: Collection[Path]) -> None:
     try:
-        files.check_there(beside)
+        publishing.check_there(beside)
         disk.link(temp, path)
     except FileExistsError:
         raise NotAllowed("appeared while the session was made", path=path, hint="Try again.") from None
     except FileNotFoundError:
         raise
     except OSError:  # another file system: the kept file is then a copy
-        files.publish(path, [files.read(temp, files.CHAT_LIMIT)], expect=None, sync=True)
+        publishing.publish(path, [files.read(temp, files.CHAT_LIMIT)], expect=None, sync=True)
     disk.sync_folder(path.parent)
 
 

@@ -36,32 +36,6 @@ def is_tree(tree: Tree) -> bool:
     return os.path.isdir(tree.path) and inside(tree.path, tree.worktree)
 
 
-def barred(project: Project) -> Iterator[DagentdError]:
-    """Folders that should hold features or sessions and in which nothing is served: links that lead out of their
-    worktree, and what we may not look into."""
-    if os.path.islink(project.root / WORKTREES) and not os.path.isdir(project.root / WORKTREES):
-        hint = "Replace the link by a folder."
-        yield NotAllowed("is a link that leads nowhere", path=project.root / WORKTREES, hint=hint)
-    for tree in checkouts(project):
-        yield from _barred(tree.path, tree.worktree)
-    for tree in trees(project):
-        for feature in features(tree):
-            yield from _barred(feature.sessions_dir, tree.worktree)
-            yield from _barred(feature.path / "nodes", tree.worktree)
-
-
-def _barred(folder: Path, worktree: Path) -> Iterator[DagentdError]:
-    if not os.path.lexists(folder):
-        return
-    if not inside(folder, worktree):
-        yield NotAllowed("leads out of its worktree", path=folder, hint="Replace the link by a folder.")
-        return
-    try:
-        os.listdir(folder)
-    except OSError as error:
-        yield told(error, folder)
-
-
 def inside(path: Path, folder: Path) -> bool:
     """Whether a path, its links followed, lies in a folder. Without a link between the two it does: then nothing
     above them needs to be looked at, and there may be hundreds of worktrees."""
@@ -76,15 +50,21 @@ def features(tree: Tree) -> list[FeatureFolder]:
     found = []
     if any(os.path.lexists(tree.path / sign) for sign in _FLAT_SIGNS):
         found.append(FeatureFolder(_feature_id(tree.path, tree.worktree.name), tree.path, tree, "flat"))
-    nested = tree.path / "features"
-    for group in (nested, nested / "backlog", nested / "archived"):
+    groups = feature_groups(tree)
+    for group in groups:
         for name in folder_names(group):
             path = group / name
-            if group is nested and name in ("backlog", "archived") and not os.path.lexists(path / "feature.json"):
+            if group is groups[0] and name in ("backlog", "archived") and not os.path.lexists(path / "feature.json"):
                 continue
             if inside(path, tree.worktree):
                 found.append(FeatureFolder(name, path, tree, "nested"))
     return found
+
+
+def feature_groups(tree: Tree) -> tuple[Path, Path, Path]:
+    """Where nested features are."""
+    nested = tree.path / "features"
+    return nested, nested / "backlog", nested / "archived"
 
 
 def _feature_id(folder: Path, otherwise: str) -> str:
@@ -147,7 +127,7 @@ def _in(place: Path, feature: FeatureFolder, task: str | None) -> Iterator[Sessi
     try:
         with os.scandir(place) as found:
             entries = sorted(found, key=lambda entry: entry.name)
-    except OSError:  # not there, or `barred`
+    except OSError:  # not there, or `closed`
         return
     if not entries or not inside(place, feature.tree.worktree):
         return
@@ -214,7 +194,7 @@ def checked_folder(feature: FeatureFolder, path: Path) -> Path:
 
 
 def folder_names(path: Path) -> list[str]:
-    """The folders in a folder, links to such too; none where there is none or we may not look: see `barred`. That the
+    """The folders in a folder, links to such too; none where there is none or we may not look: see `closed`. That the
     system cannot look just now is an error: a project without worktrees is another thing."""
     try:
         with os.scandir(path) as entries:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import clock, disk, files, publishing
 from dagentd.errors import Conflict
 from dagentd.model import jsontext
 
@@ -63,7 +63,7 @@ class LedgerFile:
         room = LONG // 2 - sum(map(len, must))
         while may and sum(map(len, may)) > room:
             del may[: 1 + len(may) // 10]
-        files.put(self._path, b"".join([*may, *must]))
+        publishing.put(self._path, b"".join([*may, *must]))
         self._long = max(LONG, 2 * sum(map(len, must)))
 
     def _locked(self, path: Path) -> int:

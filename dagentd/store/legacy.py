@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import backups, clock, disk, files, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import CorruptFile, DagentdError
 from dagentd.formats.shape import Source
@@ -166,7 +166,7 @@ def hash_of(path: Path) -> str:
 def back_up(path: Path, data: bytes, keep: int, temps: Temps) -> None:
     """Keep what we read of a file; what is written to it meanwhile comes in its turn."""
     with disk.explained(path):
-        files.back_up(path, keep, data, temps)
+        backups.back_up(path, keep, data, temps)
 
 
 def back_up_before(path: Path, change: Change, keep: int, temps: Temps) -> None:
@@ -185,32 +185,20 @@ def rewrite(path: Path, data: bytes, raw: dict[str, Any], temps: Temps) -> None:
     wanted = jsontext.pretty(raw)
     if wanted != data:
         with disk.explained(path):
-            done = files.publish(path, [wanted], expect=files.digest(data), sync=True, temps=temps)
+            done = publishing.publish(path, [wanted], expect=files.digest(data), sync=True, temps=temps)
             if done.replaced is not None:
                 done.replaced.close()
 
 
 def is_backed_up(path: Path, data: bytes) -> bool:
     """Whether one of its backups holds just this."""
-    return any(files.holds(held, data) for held in backups(path))
+    return any(files.holds(held, data) for held in backups.of(path))
 
 
 def backup_with(path: Path, sha256: str) -> bytes | None:
     """What a backup of a file holds, found by its hash."""
-    for held in backups(path):
+    for held in backups.of(path):
         data = files.read(held, files.CHAT_LIMIT)
         if hashlib.sha256(data).hexdigest() == sha256:
             return data
     return None
-
-
-def backups(path: Path) -> list[Path]:
-    """The newest first; last the original, which has no number."""
-    pattern = re.compile(re.escape(f"{path.name}.backup") + r"(\.[1-9][0-9]*)?")
-    found = [name for name in _names(path.parent) if pattern.fullmatch(name)]
-    return [path.with_name(name) for name in sorted(found, key=_number, reverse=True)]
-
-
-def _number(name: str) -> int:
-    last = name.rpartition(".")[2]
-    return int(last) if last.isdecimal() else 0

@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import dataclass, field
 
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import clock, disk, files, publishing
 from dagentd.model import records
 from dagentd.model.project import DOCUMENTS, SessionFolder
 from dagentd.model.records import Record
@@ -63,7 +63,7 @@ class Mending:
             disk.sync_folder(self._folder.path)
         else:
             data = files.read_fd(journal.fd, journal.size)
-            files.publish(self._folder.journal, [data], expect=None, sync=True)
+            publishing.publish(self._folder.journal, [data], expect=None, sync=True)
             journal = Journal.open(self._folder.journal)
         return journal
 

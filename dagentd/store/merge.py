@@ -228,7 +228,6 @@ def _counts(state: State, doc: Doc, key: str) -> bool:
     if value == now:
         return False
     if doc.pos is not None:
-        base = state.session_at(doc.pos).get(key)
-        return bool(base != value and base == now)
+        return bool(state.session_at(doc.pos).get(key) != value and key not in state.set_after(doc.pos))
     same = doc.raw.get("createdAt") == state.session.get("createdAt")
     return not doc.ours and same and times.later(doc.raw.get("updatedAt"), state.set_at)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import disk, files, publishing
 from dagentd.errors import Conflict, DagentdError
 from dagentd.model import ids
 from dagentd.model.project import FeatureFolder, GoneFolder, SessionFolder, Tree
@@ -74,7 +74,7 @@ def put_back(gone: GoneFolder, feature: FeatureFolder) -> SessionFolder:
         except (FileExistsError, FileNotFoundError):
             raise
         except OSError:  # another file system
-            files.publish(folder.journal, [files.read(gone.kept, files.CHAT_LIMIT)], expect=None, sync=True)
+            publishing.publish(folder.journal, [files.read(gone.kept, files.CHAT_LIMIT)], expect=None, sync=True)
         disk.sync_folder(folder.path)
     return folder
 

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import aside, clock, disk, files
-from dagentd.adapters.temps import Temps
+from dagentd.adapters import aside, clock, disk, files, publishing
+from dagentd.adapters.temps import BESIDE, Temps
 from dagentd.errors import Conflict
 from dagentd.model import jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.store.layout import decoded
 
 _TRIES = 20
-_BESIDE = Temps()
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def write_document(path: Path, raw: dict[str, Any], temps: Temps = _BESIDE) -> bool:
-    """Replace a document as a whole; False if it already says the same."""
-    return _let_go(_edit(path, lambda _: raw, temps))
+def write_document(path: Path, raw: dict[str, Any], temps: Temps = BESIDE, beside: Collection[Path] = ()) -> bool:
+    """Replace a document as a whole, or make it where all `beside` it are there; False if it already says the same."""
+    return _let_go(_edit(path, lambda _: raw, temps, beside))
 
 
-def edit_document(path: Path, change: Change, settle: float, temps: Temps = _BESIDE) -> LateEdit | None:
+def edit_document(path: Path, change: Change, settle: float, temps: Temps = BESIDE) -> LateEdit | None:
     """Apply a change to a document that others write too; what is still to be looked at when it has settled,
     if there is anything."""
     done = _edit(path, change, temps)
@@ -34,7 +33,7 @@ def edit_document(path: Path, change: Change, settle: float, temps: Temps = _BES
 class LateEdit:
     """The file that an edit replaced. What another program writes into it is edited likewise and put in place."""
 
-    def __init__(self, path: Path, change: Change, replaced: files.Replaced, settle: float, temps: Temps) -> None:
+    def __init__(self, path: Path, change: Change, replaced: publishing.Replaced, settle: float, temps: Temps) -> None:
         self._path, self._change, self._replaced, self._temps = path, change, replaced, temps
         self._due = clock.monotonic() + settle
         self.failing = False
@@ -57,14 +56,14 @@ class LateEdit:
             _let_go(_edit(self._path, lambda _: self._change(theirs), self._temps))
 
 
-def _let_go(done: files.Published | None) -> bool:
+def _let_go(done: publishing.Published | None) -> bool:
     """Whether anything was written; what was replaced is not looked at again."""
     if done and done.replaced:
         done.replaced.close()
     return done is not None
 
 
-def _edit(path: Path, change: Change, temps: Temps) -> files.Published | None:
+def _edit(path: Path, change: Change, temps: Temps, beside: Collection[Path] = ()) -> publishing.Published | None:
     """None if nothing changes. Another program's way of writing the same is left as it is."""
     for _ in range(_TRIES):
         try:
@@ -77,7 +76,8 @@ def _edit(path: Path, change: Change, temps: Temps) -> files.Published | None:
             return None
         try:
             with disk.explained(path):
-                return files.publish(path, [jsontext.pretty(after)], expect=expect, sync=True, temps=temps)
-        except files.Changed:
+                made = [jsontext.pretty(after)]
+                return publishing.publish(path, made, expect=expect, sync=True, temps=temps, beside=beside)
+        except publishing.Changed:
             continue
     raise Conflict("another program keeps writing this file", path=path, hint="Try again when it has ended.")

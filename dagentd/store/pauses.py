@@ -8,7 +8,7 @@ import threading
 from datetime import timedelta
 from pathlib import Path
 
-from dagentd.adapters import aside, clock, disk, files
+from dagentd.adapters import aside, clock, disk, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError
 from dagentd.model import jsontext
@@ -82,7 +82,7 @@ class Pauses:
             if self._problem is not None:
                 aside.set_aside(self._path, "corrupt")
             if paused != NOTHING:
-                files.put(self._path, jsontext.pretty(paused.raw()), temps=self._temps)
+                publishing.put(self._path, jsontext.pretty(paused.raw()), temps=self._temps)
                 return
             with contextlib.suppress(FileNotFoundError):
                 disk.remove(self._path)

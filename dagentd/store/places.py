@@ -75,8 +75,8 @@ def is_known(path: Path, tree: Tree) -> bool:
 
 
 def _of_checkout(tree: Tree) -> Places:
-    """A .git that goes takes the git folders of all worktrees with it; a .dagent that is barred is told of the whole
-    project."""
+    """A .git that goes takes the git folders of all worktrees with it; a .dagent that is closed to us is told of the
+    whole project."""
     renew, survey, whole = _asks(RenewTree(tree)), _asks(Survey(tree)), _asks(Survey())
     names = {**dict.fromkeys(RULES, renew), ".claude": renew | survey, ".agx": survey | _asks(Agx())}
     names |= dict.fromkeys((".dagent", ".git", layout.WORKTREES), whole)

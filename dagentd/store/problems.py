@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from dagentd.adapters import clock
+from dagentd.adapters import clock, disk
 from dagentd.errors import DagentdError, LimitReached
 from dagentd.model.problem import Problem, still_wrong
 from dagentd.model.project import SessionFolder
@@ -13,14 +13,14 @@ from dagentd.model.project import SessionFolder
 
 class Problems:
     def __init__(self) -> None:
-        self._barred: list[Problem] = []
+        self._closed: list[Problem] = []
         self._unserved: dict[Path, Problem] = {}  # by the journal of a session that cannot be opened
         self._short: dict[Path, LimitReached] = {}  # by the file that was to be written or read
         self._noted: dict[Path, Mapping[str, Problem]] = {}  # of sessions, by kind; while one is open, as it is now
 
-    def barred(self, errors: Iterable[DagentdError]) -> None:
+    def closed(self, errors: Iterable[DagentdError]) -> None:
         """The folders that may not be looked into, all of them."""
-        self._barred = still_wrong(self._barred, [Problem.of("folder", error, clock.stamp()) for error in errors])
+        self._closed = still_wrong(self._closed, [Problem.of("folder", error, clock.stamp()) for error in errors])
 
     def note(self, folder: SessionFolder, problems: Mapping[str, Problem]) -> None:
         """Of a session that is served. It goes on to change them: a document that could not be written is written
@@ -47,7 +47,7 @@ class Problems:
     def shortage(self, folder: Path) -> LimitReached | None:
         """Why something was not done in a folder that may be done once there is room, or a descriptor, again."""
         for path, error in list(self._short.items()):
-            if not path.parent.is_dir():
+            if disk.is_missing(path.parent):
                 self._short.pop(path, None)
             elif path.is_relative_to(folder):
                 return error
@@ -64,8 +64,8 @@ class Problems:
         return "newer" in self._noted.get(folder.journal, {})
 
     def of_project(self) -> list[Problem]:
-        """Of folders that are barred and sessions that cannot be opened."""
-        return [*self._barred, *list(self._unserved.values())]  # a copy: other threads add to it
+        """Of folders that are closed to us and sessions that cannot be opened."""
+        return [*self._closed, *list(self._unserved.values())]  # a copy: other threads add to it
 
     def all(self) -> list[Problem]:
         """Of the project, and of every session as it was last seen."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import aside, clock, files
+from dagentd.adapters import aside, clock, files, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed
 from dagentd.model import jsontext
@@ -25,7 +25,7 @@ class Late:
     """A file that lost its name and may still be written to: when to read it again, from when on it has settled,
     and until when to hope for sense."""
 
-    old: files.Replaced
+    old: publishing.Replaced
     due: float
     settled: float
     until: float
@@ -94,7 +94,7 @@ class Projection:
         """Replace the file; call `late_writes` next. The first time it is synced: a first rename without that was
         an empty file after power loss in 9 of 10 trials. `Changed` if the file is not as we know it."""
         first = self.digest is None
-        done = files.publish(
+        done = publishing.publish(
             self.path, chunks, expect=self.digest, sync=sync or first, temps=self.temps, beside=beside
         )
         self.digest, self.written, self.vanished = done.digest, made_from, None
@@ -105,11 +105,11 @@ class Projection:
         """Move unreadable bytes to a name of their own. Good ones may have come in their place in this very moment,
         or come yet from a program that paused between truncating and writing: those count."""
         moved = aside.set_aside(self.path, "corrupt")
-        self._watch(files.still_open(moved, files.digest(data)), max(settle, _PAUSED))
+        self._watch(publishing.still_open(moved, files.digest(data)), max(settle, _PAUSED))
         self.digest = self.written = self.suspect = None
         return moved
 
-    def _watch(self, old: files.Replaced, settle: float) -> None:
+    def _watch(self, old: publishing.Replaced, settle: float) -> None:
         now = clock.monotonic()
         self.replaced.append(Late(old, now, now + settle, now + 10))
 

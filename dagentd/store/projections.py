@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, files
+from dagentd.adapters import clock, disk, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError, told
 from dagentd.model.documents import position_of
@@ -93,12 +94,12 @@ class Projections:
         """Git removes the files of a folder one after the other: a moment after the first, the others are gone too."""
         time.sleep(self._settle)
         try:
-            files.check_there(self._beside())
+            publishing.check_there(self.there())
         except FileNotFoundError:
             return False
         return True
 
-    def _beside(self) -> list[Path]:
+    def there(self) -> list[Path]:
         """What must be there, or the session is being removed."""
         return [self.folder.journal, *(each.path for each in self._files.values() if each.digest is not None)]
 
@@ -125,12 +126,13 @@ class Projections:
             return len(read) == len(whole)
 
     def _is_current(self, name: str, raw: dict[str, Any]) -> bool:
-        """Whether a document that had nothing new in it may stay as it is. A checkpoint may lack what stays in ours."""
+        """Whether a document that had nothing new in it may stay as it is. It may lack what stays in ours, or say what
+        the journal refused: a decision struck, another id, messages in another order."""
         pos = self._intake.valid(raw)
+        if pos is None or pos < self._mark(name):
+            return False
         with self._chronicle.lock:
-            ours = self._chronicle.state.checkpoint
-        same = name != "checkpoint" or {key: value for key, value in raw.items() if key != "dagentd"} == ours
-        return pos is not None and pos >= self._mark(name) and same
+            return rendering.says_the_same(name, raw, self._chronicle.state, self.folder)
 
     def _note_refused(self) -> None:
         for each in self._files.values():
@@ -225,10 +227,15 @@ class Projections:
         except FileNotFoundError:
             self._failed(now, complaints.gone(self.folder))
         except OSError as error:
-            self._failed(now, told(error, self.folder.path))
+            self._failed(now, told(error, self._refused_by(error)))
         except DagentdError as error:
             self._failed(now, error)
         return False
+
+    def _refused_by(self, error: OSError) -> Path:
+        """The document that may not be opened; else their folder, because the name of a temp file says nothing."""
+        named = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | os.PathLike) else None
+        return next((each.path for each in self._files.values() if each.path == named), self.folder.path)
 
     def _take_late(self, now: float) -> None:
         for each in self._files.values():
@@ -237,7 +244,7 @@ class Projections:
     def _failed(self, now: float, error: DagentdError) -> None:
         """The journal holds everything; the documents follow when the disk allows."""
         self._next_write = now + self._longer()
-        if not self.folder.path.is_dir():
+        if disk.is_missing(self.folder.path):
             self._chronicle.gone = complaints.gone(self.folder)
         self._chronicle.note("documents", error)
 
@@ -274,8 +281,8 @@ class Projections:
         with self._chronicle.lock:
             mark, pos, chunks = self._mark(each.name), self._chronicle.state.pos, self._render(each)
         try:
-            each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self._beside())
-        except files.Changed:
+            each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self.there())
+        except publishing.Changed:
             self.look()
             self._next_write = clock.monotonic() + self._settle / 5
             return False
@@ -289,11 +296,7 @@ class Projections:
         state = self._chronicle.state
         if each.name == "chat":
             return rendering.chat(state, each.extra)
-        if each.name == "checkpoint":
-            return rendering.checkpoint(state)
-        if each.name == "memory":
-            return rendering.memory_document(state, each.extra)
-        return rendering.session(state, self.folder, each.extra)
+        return rendering.other(each.name, state, self.folder, each.extra)
 
     def close(self) -> None:
         with self._io:

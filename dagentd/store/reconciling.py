@@ -10,6 +10,7 @@ from dagentd.errors import DagentdError
 from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.store import layout
 from dagentd.store.catalogue import Catalogue, of_feature
+from dagentd.store.closed import closed
 from dagentd.store.open_sessions import OpenSessions
 from dagentd.store.problems import Problems
 from dagentd.store.session import Session
@@ -26,8 +27,8 @@ class Reconciler:
         return [session for feature in self._catalogue.features() for session in self.in_turn(feature)]
 
     def look_around(self) -> None:
-        """Note the folders that are barred, and forget what was wrong with sessions that are no longer there."""
-        self._problems.barred(layout.barred(self._project))
+        """Note the folders that are closed to us, and forget what was wrong with sessions that are no longer there."""
+        self._problems.closed(closed(self._project))
         there = {folder.journal for folder in self._catalogue.folders()}
         self._problems.forget_others(there)
         for gone in self._settled.keys() - there:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import clock, disk, files, publishing
 from dagentd.errors import NotFound
 from dagentd.model.project import Project
 from dagentd.store.layout import read_object
@@ -84,5 +84,5 @@ def _mark(project: Project) -> str | None:
 def _remark(project: Project) -> str:
     mark = uuid.uuid4().hex
     disk.make_folders(project.own_dir)
-    files.put(project.own_dir / "id", f"{mark}\n".encode())
+    publishing.put(project.own_dir / "id", f"{mark}\n".encode())
     return mark

@@ -59,28 +59,30 @@ def _chat_chunks(lines: list[bytes], tail: bytes) -> Iterator[bytes]:
 
 
 def _chat_tail(state: State, entries: list[Entry], extra: dict[str, Any]) -> bytes:
+    return b"," + jsontext.pretty(_chat_rest(state, entries, extra))[1:]
+
+
+def _chat_rest(state: State, entries: list[Entry], extra: dict[str, Any]) -> dict[str, Any]:
     stamps = [jsontext.decode_own(entry.stamp.encode()) for entry in (entries[:1] + entries[-1:])]
-    rest = {
+    return {
         "totalMessages": state.totals.messages,
         "oldestMessageTimestamp": stamps[0] if stamps else None,
         "newestMessageTimestamp": stamps[-1] if stamps else None,
         **{key: value for key, value in extra.items() if key not in _CHAT_FIELDS},
         "dagentd": position(state),
     }
-    return b"," + jsontext.pretty(rest)[1:]
 
 
-def checkpoint(state: State) -> Iterator[bytes]:
-    yield jsontext.pretty({**(state.checkpoint or {}), "dagentd": position(state)})
+def other(name: str, state: State, folder: SessionFolder, extra: dict[str, Any]) -> Iterator[bytes]:
+    """All but a chat, which are short: made at once, so that position and content are of the same moment."""
+    return iter([jsontext.pretty(_other(name, state, folder, extra))])
 
 
-def memory_document(state: State, extra: dict[str, Any]) -> Iterator[bytes]:
-    shown = memory.with_checkpoint(extra, state.checkpoint or {})
-    yield jsontext.pretty({**shown, "dagentd": position(state)})
-
-
-def session(state: State, folder: SessionFolder, extra: dict[str, Any]) -> Iterator[bytes]:
-    yield jsontext.pretty(session_document(state, folder, extra))
+def _other(name: str, state: State, folder: SessionFolder, extra: dict[str, Any]) -> dict[str, Any]:
+    if name == "session":
+        return session_document(state, folder, extra)
+    shown = state.checkpoint or {}
+    return {**(memory.with_checkpoint(extra, shown) if name == "memory" else shown), "dagentd": position(state)}
 
 
 def session_document(state: State, folder: SessionFolder, extra: dict[str, Any]) -> dict[str, Any]:
@@ -99,6 +101,20 @@ def session_document(state: State, folder: SessionFolder, extra: dict[str, Any])
         },
         "dagentd": position(state),
     }
+
+
+def says_the_same(name: str, raw: dict[str, Any], state: State, folder: SessionFolder) -> bool:
+    """Whether a document that others wrote says what ours would, however it is laid out and whatever its position."""
+    if name != "chat":
+        return _content(raw) == _content(_other(name, state, folder, raw))
+    entries = state.ordered()
+    if [jsontext.encode(message) for message in raw["messages"]] != [entry.line for entry in entries]:
+        return False
+    return _content(raw) == _content(_chat_rest(state, entries, raw))
+
+
+def _content(document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key not in ("dagentd", "messages")}
 
 
 def holds_more(name: str, extra: dict[str, Any]) -> bool:

@@ -196,7 +196,7 @@ class Session:
     def replace(self, name: str, raw: dict[str, Any]) -> bool:
         """Write the context or the agent description; False if it already is so."""
         self._check_writable()
-        return write_document(self.folder.document(name), raw, self._resources.temps)
+        return write_document(self.folder.document(name), raw, self._resources.temps, self._projections.there())
 
     def _check_writable(self) -> None:
         if self.folder.gone:

@@ -72,12 +72,25 @@ class State:
                 result |= changes
         return result
 
+    def set_after(self, pos: int) -> set[str]:
+        """The fields of the session that somebody set behind a position."""
+        return {key for end, changes in self.sets if end > pos for key in changes}
+
     def checkpoint_at(self, pos: int) -> dict[str, Any] | None:
         return self._read_checkpoint([held for held in self.checkpoints if held[1] <= pos])
 
     def checkpoint_of_version(self, version: int) -> dict[str, Any] | None:
         """The newest one whose version is not above the given one."""
         return self._read_checkpoint([held for held in self.checkpoints if held[2] <= version])
+
+    def checkpoints_after(self, pos: int | None, version: object) -> list[dict[str, Any]]:
+        """Those behind a position, or, without one, those above a version."""
+        later = [
+            held
+            for held in self.checkpoints
+            if (held[1] > pos if pos is not None else isinstance(version, int) and held[2] > version)
+        ]
+        return [found for held in later if (found := self._read_checkpoint([held]))]
 
     def _read_checkpoint(self, held: list[tuple[int, int, int]]) -> dict[str, Any] | None:
         if not held:

@@ -31,12 +31,13 @@ def merge_checkpoint(state: State, doc: Doc, at: str) -> dict[str, Any] | None:
 
 def _bases(state: State, doc: Doc) -> list[dict[str, Any]]:
     """What its writer may have read. The app raises the version when it writes: one without a position that has the
-    version of ours is made from the one before, or an edit of ours."""
+    version of ours is made from the one before, or an edit of ours. Of a leftover, whatever was in ours since may
+    have come from it and been resolved."""
     bases = [base_checkpoint(state, doc) or {}]
     version = doc.raw.get("version")
     if doc.pos is None and isinstance(version, int) and (before := state.checkpoint_of_version(version - 1)):
         bases.append(before)
-    return bases
+    return bases + (state.checkpoints_after(doc.pos, version) if doc.leftover else [])
 
 
 def base_checkpoint(state: State, doc: Doc) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from dagentd.errors import DagentdError
 from dagentd.model.project import SessionFolder
 from dagentd.store import layout
 from dagentd.store.catalogue import Catalogue
+from dagentd.store.closed import closed
 from dagentd.store.open_sessions import OpenSessions
 from dagentd.store.projections import places
 from dagentd.store.resources import Resources
@@ -47,7 +48,7 @@ class Sweep:
             return
         targets = {path: folder for folder in self._catalogue.folders() for path in places(folder).values()}
         known = {temp: targets[target] for temp, target in self._resources.temps.left(targets)}
-        hidden = any(layout.barred(self._resources.project))
+        hidden = any(closed(self._resources.project))
         for temp in held:
             if temp in known or not hidden:
                 self._one(temp, known.get(temp))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import backups, disk, files, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError
 from dagentd.model.project import FeatureFolder
-from dagentd.store import forgetting, layout, legacy, links
+from dagentd.store import forgetting, layout, links
 from dagentd.store.own_documents import Change, LateEdit
 
 
@@ -30,14 +30,14 @@ def take_back(
         current = layout.decoded(path, data)
         if _put_back(path, data, _before(path, current, link), temps):
             return []
-    except (FileNotFoundError, DagentdError, files.Changed):  # another program's: only the link goes
+    except (FileNotFoundError, DagentdError, publishing.Changed):  # another program's: only the link goes
         pass
     return forgetting.drop_links(session_id, feature, settle, temps)
 
 
 def _before(path: Path, current: dict[str, Any], link: Change) -> bytes | None:
     """The backup that the link was made in; empty if the file was made for the link."""
-    for held in legacy.backups(path):
+    for held in backups.of(path):
         data = files.read(held)
         before = layout.decoded(held, data)
         if before != current == link(before):
@@ -52,7 +52,7 @@ def _put_back(path: Path, data: bytes, before: bytes | None, temps: Temps) -> bo
         disk.remove(path)
         disk.sync_folder(path.parent)
         return True
-    done = files.publish(path, [before], expect=files.digest(data), sync=True, temps=temps)
+    done = publishing.publish(path, [before], expect=files.digest(data), sync=True, temps=temps)
     if done.replaced is not None:
         done.replaced.close()
     return True

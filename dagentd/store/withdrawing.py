@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection
 from typing import Any
 
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import clock, disk, publishing
 from dagentd.errors import DagentdError
 from dagentd.model import records
 from dagentd.model.project import DOCUMENTS, FeatureFolder, SessionFolder
@@ -61,7 +61,7 @@ class Withdrawer:
                 path = folder.document(name)
                 original = legacy.backup_with(path, held.get(folder.within_feature(path), ""))
                 if original is not None:
-                    files.put(path, original, temps=self._resources.temps)
+                    publishing.put(path, original, temps=self._resources.temps)
                 elif name != "memory" and os.path.lexists(path):  # which only the newer app makes
                     disk.remove(path)
             disk.sync_folder(folder.path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import disk, files, publishing
 from dagentd.adapters.temps import Temps, left_beside
 
 
@@ -25,9 +25,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "repo" / "documents" / "chat.json"
 
 
-def put(path: Path, data: bytes, temps: Temps) -> files.Replaced | None:
+def put(path: Path, data: bytes, temps: Temps) -> publishing.Replaced | None:
     expect = files.digest(path.read_bytes()) if path.exists() else None
-    return files.publish(path, [data], expect=expect, sync=False, temps=temps).replaced
+    return publishing.publish(path, [data], expect=expect, sync=False, temps=temps).replaced
 
 
 def test_nothing_but_the_document_appears_in_its_folder(
@@ -75,7 +75,7 @@ def test_where_nothing_can_be_renamed_from_our_folder_they_are_beside(
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
 
     monkeypatch.setattr(disk, "step", another_file_system)
-    with pytest.raises(files.Changed):
+    with pytest.raises(publishing.Changed):
         put(path, b"one", temps)
     assert temps.all_left() == [] and not path.exists()
     put(path, b"one", temps)

@@ -17,7 +17,7 @@ from tests.e2e.daemon import Daemon, until
 from tests.imports import modules
 
 # Made in test_machine.py: they need a file system or limits of their own, or are judged from what a machine says.
-ELSEWHERE = {"disk-full", "inotify-limit", "file-system", "watch-mount"}
+ELSEWHERE = {"disk-full", "inotify-limit", "file-system", "watch-mount", "socket-refused"}
 NAMESPACES = ("watch-limit", "watch-system")
 
 
@@ -47,6 +47,19 @@ def test_what_is_well_again_is_seen_to_be_so_by_looking(patient: Patient, kind: 
     mend = kind_of(kind).mend
     assert mend is not None and "looked at again" in mend(problem)
     until(lambda: not patient.told(kind), "the end of it")
+
+
+def test_who_takes_away_what_is_named_is_not_told_of_it_again(patient: Patient) -> None:
+    """Although a file that goes is no reason to look at anything."""
+    legacy = patient.sample.dagent / "chat.json"
+    legacy.write_text("{")
+    patient.serve()
+    patient.document("chat").write_text("{")
+    for kind in ("migration-", "corrupt-"):
+        until(lambda: patient.told(kind), kind)  # noqa: B023
+        Path(patient.told(kind)[0].path).unlink()
+        assert not patient.told(kind)
+    assert not legacy.exists() and patient.document("chat").exists()
 
 
 def test_every_kind_is_made_somewhere() -> None:

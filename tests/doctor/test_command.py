@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from dagentd.doctor.checks import sessions
+from dagentd.doctor.examining import examine
 from dagentd.doctor.kinds import KINDS, kind_of
 from dagentd.jobs import hooks
 from tests.conftest import SampleProject
 from tests.doctor.patient import PM, Patient, doctor
 from tests.e2e.daemon import Daemon
+from tests.permissions import mode
 
 KEYS = ["id", "message", "path", "hint", "since", "level", "cause", "fix", "fixable"]
 
@@ -39,6 +42,21 @@ def test_nothing_wrong(patient: Patient) -> None:
     patient.serve()
     done = doctor()
     assert (done.returncode, done.stdout) == (0, f"The daemon runs (process {patient.daemon.pid}). Nothing is wrong.\n")
+
+
+def test_a_folder_that_was_closed_is_seen_before_the_daemon_looks_again(patient: Patient) -> None:
+    link = patient.sample.dagent / "features"
+    link.symlink_to(patient.tmp)
+    (found,) = sessions.all_of(patient.project, look=False, known=())
+    assert (found[0], found[1].path) == ("folder", str(link))
+
+
+def test_a_repository_that_may_not_be_looked_into_stops_nothing(patient: Patient) -> None:
+    with mode(patient.root, 0o000):
+        told = {each.id: each for each in examine()[1]}
+        assert told["project"].message == "permission denied" and told["project"].path == str(patient.root)
+        assert "not-running" in told
+    assert "project" not in {each.id for each in examine()[1]}
 
 
 def test_on_a_machine_that_never_saw_dagentd() -> None:

@@ -37,6 +37,35 @@ def test_a_disk_that_is_nearly_full(patient: Patient) -> None:
     assert "disk-full" not in doctor("--json").stdout
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_a_home_that_may_not_be_written(patient: Patient, there: bool) -> None:
+    """Where nothing can be started: also before anything of dagentd is in it."""
+    if not can_unshare():
+        pytest.skip("no file system may be mounted here")
+    state = paths.state_dir()
+    made = f"mkdir {state} && " if there else ""
+    home = f"mount -t tmpfs none {state.parent} && {made}mount -o remount,ro {state.parent} && exec \"$@\""
+    problems = json.loads(doctor("--json", within=home).stdout)["problems"]
+    (told,) = (each for each in problems if each["id"] == "state-refused")
+    assert told["path"] == str(state) and told["hint"]
+    assert ("not yours to write" in told["message"]) and (there or str(state.parent) in told["message"])
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_place_for_the_socket_that_may_not_be_written(patient: Patient, there: bool) -> None:
+    if not can_unshare():
+        pytest.skip("no file system may be mounted here")
+    patient.patch.setenv("XDG_RUNTIME_DIR", str(patient.tmp / "runtime"))
+    patient.patch.delenv("DAGENTD_SOCKET", raising=False)
+    folder = paths.socket().parent
+    folder.parent.mkdir()
+    made = f"mkdir -m 700 {folder} && " if there else ""
+    around = f"mount -t tmpfs none {folder.parent} && {made}mount -o remount,ro {folder.parent} && exec \"$@\""
+    problems = json.loads(doctor("--json", within=around).stdout)["problems"]
+    (told,) = (each for each in problems if each["id"] == "socket-refused")
+    assert told["path"] == str(folder) and "not yours to write" in told["message"] and told["hint"]
+
+
 def test_a_disk_without_room_for_names() -> None:
     assert ids(machine.little_room(Path("/x"), 10**12, 0)) == ["disk-full"]
     assert ids(machine.little_room(Path("/x"), 10**12, None)) == []

@@ -49,8 +49,9 @@ def test_install_status_uninstall(project: SampleProject) -> None:
 
 def test_what_is_left_alone_is_said_with_what_to_do(repo: Path) -> None:
     write(repo, "post-merge", PYTHON)
-    for command in ("install", "status"):
+    for command in ("install", "install", "status"):
         said = dagentd("hooks", command, cwd=repo, status=1)
+        assert "Nothing had to be changed" not in said
         assert f"{repo}/{HOOKS}/post-merge: is written for `/usr/bin/env python3`." in said
         assert "dagentd/hook\" post-merge" in said
     dagentd("hooks", "uninstall", cwd=repo)

@@ -78,6 +78,13 @@ def test_start_says_what_is_wrong_with_the_settings(daemon: Daemon) -> None:
     assert daemon.processes() == []
 
 
+def test_restart_leaves_a_daemon_alone_that_could_not_start_again(daemon: Daemon) -> None:
+    pid = daemon.start()
+    daemon.configure("[budget]\nlimit = 'much'\n")
+    assert "budget.limit" in daemon.dagentd("restart", status=1)
+    assert daemon.pid == pid
+
+
 def test_start_says_what_is_wrong_with_the_state_folder(daemon: Daemon) -> None:
     daemon.state.parent.mkdir(parents=True, exist_ok=True)
     daemon.state.write_text("a file where the folder should be")
@@ -268,6 +275,20 @@ def test_sighup_reads_the_settings_again_and_keeps_them_if_they_are_wrong(daemon
 
 
 # --- the log ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_log_tells_a_stop_from_a_kill(daemon: Daemon) -> None:
+    daemon.start()
+    daemon.dagentd("stop")
+    assert daemon.dagentd("logs", "-n", "1").endswith(": dagentd stopped\n")
+    os.kill(daemon.start(), signal.SIGKILL)
+    until(lambda: not daemon.answers(), "the end")
+    assert " is ready, projects served: " in daemon.dagentd("logs", "-n", "1")
+
+
+def test_where_there_is_no_log_one_is_told_where_to_look(daemon: Daemon, repo: Path) -> None:
+    daemon.run(repo)
+    assert "`dagentd run` tells what it does in its own terminal" in daemon.dagentd("logs")
 
 
 def test_the_log_rotates_and_is_the_users_alone(daemon: Daemon) -> None:

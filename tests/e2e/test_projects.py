@@ -211,6 +211,13 @@ def test_a_project_that_was_deleted_is_removed_by_the_path_it_had(daemon: Daemon
     assert roots(daemon) == [str(repo)]
 
 
+def test_what_cannot_be_removed_is_looked_for_in_the_list(daemon: Daemon, tmp_path: Path) -> None:
+    """And not made a repository first."""
+    for path in (tmp_path, tmp_path / "missing"):
+        told = daemon.dagentd("remove", str(path), status=1)
+        assert told == f"dagentd: {path}: is not in a git repository, and not registered\nTry: dagentd projects\n"
+
+
 def test_remove_leaves_a_daemon_alone_that_was_given_its_projects(daemon: Daemon, repo: Path, tmp_path: Path) -> None:
     given = tmp_path / "given"
     git(tmp_path, "init", "-q", str(given))
@@ -218,6 +225,9 @@ def test_remove_leaves_a_daemon_alone_that_was_given_its_projects(daemon: Daemon
     assert "does not serve it yet" in daemon.dagentd("init", str(repo))
     assert "stopped" not in daemon.dagentd("remove", str(repo))
     assert process.poll() is None
+    daemon.dagentd("init", str(given))
+    told = daemon.dagentd("remove", str(given))
+    assert f"{given} is no longer registered." in told and "no longer served" not in told
     assert roots(daemon) == [str(given)]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SampleProject
-from tests.e2e.dagentd import dagentd, dagentd_json
+from tests.e2e.dagentd import dagentd, dagentd_json, start
 
 SESSION = "pm-feature-feat-login"
 CHAT = [
@@ -52,6 +52,17 @@ def test_sessions(here: Path) -> None:
     )
     listed = dagentd_json("sessions", cwd=here)["sessions"]
     assert [(each["id"], each["featureId"], each["status"]) for each in listed] == [(SESSION, "feat-login", "active")]
+
+
+def test_sessions_in_a_folder_that_is_closed_are_not_said_to_be_missing(here: Path, tmp_path: Path) -> None:
+    sessions = next(here.glob(".dagent-worktrees/*/.dagent/sessions"))
+    sessions.rename(tmp_path / "elsewhere")
+    sessions.symlink_to(tmp_path / "elsewhere")
+    printed, errors = start("sessions", cwd=here).communicate(timeout=60)
+    assert printed == f"No sessions in {here} that may be read.\n"
+    assert errors == f"dagentd: {sessions}: leads out of its worktree\nReplace the link by a folder.\n"
+    missing = f"{sessions}: leads out of its worktree, and no session {SESSION} is elsewhere in {here}"
+    assert missing in dagentd("show", SESSION, cwd=here, status=1)
 
 
 def test_sessions_of_a_repository_without_any(repo: Path) -> None:

@@ -420,7 +420,7 @@ def test_a_rollback_says_which_session_it_could_not_read(
     write(place.flat / "chat.json", chat("a"))
     work.run()
     work.again()
-    real = files._open
+    real = files.descriptor
 
     def refused(path: Path) -> int:
         if path == place.pm.session:
@@ -428,7 +428,7 @@ def test_a_rollback_says_which_session_it_could_not_read(
         return real(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "_open", refused)
+        patch.setattr(files, "descriptor", refused)
         (file,) = [file for each in work.store.features() for file in migration.rollback(work.store, each)]
     assert (file.action, file.path, file.error) == ("failed", str(place.pm.session), "too many files are open")
     assert file.hint

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import json
 import os
 import resource
-import struct
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,14 +14,15 @@ from typing import Any
 
 import pytest
 
-from dagentd.adapters import disk
+from dagentd.adapters import clock, disk
 from dagentd.errors import DagentdError, InvalidInput, LimitReached, NotAllowed, NotFound
 from dagentd.model.problem import Problem
 from dagentd.store import projections
 from dagentd.store.index import Index
 from dagentd.store.session import Session
 from dagentd.store.store import Store
-from tests.store.place import DEV, FEATURE, PM, TASK, Place, said
+from tests.permissions import mode, ordinary
+from tests.store.place import DEV, FEATURE, NESTED, PM, PM_NESTED, TASK, Place, said
 from tests.torture import reader
 
 SETTLE = 0.004
@@ -627,37 +626,6 @@ def test_a_leftover_that_is_no_file_stops_nobody(used: Place, secret: Path, kind
 # --- what may not be written --------------------------------------------------------------------------------------
 
 
-@contextmanager
-def ordinary() -> Iterator[None]:
-    """Let permissions count: for root, without the capabilities that pass them by."""
-    if os.getuid() != 0:
-        yield
-        return
-    libc = ctypes.CDLL(None, use_errno=True)
-    header, data = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0)), ctypes.create_string_buffer(24)
-    if not hasattr(libc, "capset") or libc.capget(header, data) != 0:
-        pytest.skip("root whose capabilities cannot be lowered: permissions do not bind")
-    held = data.raw[:24]
-    effective, *rest = struct.unpack("6I", held)
-    lowered = struct.pack("6I", effective & ~0b1110, *rest)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER
-    assert libc.capset(header, ctypes.create_string_buffer(lowered, 24)) == 0
-    try:
-        yield
-    finally:
-        assert libc.capset(header, ctypes.create_string_buffer(held, 24)) == 0
-
-
-@contextmanager
-def mode(path: Path, bits: int) -> Iterator[None]:
-    before = path.stat().st_mode & 0o7777
-    path.chmod(bits)
-    try:
-        with ordinary():
-            yield
-    finally:
-        path.chmod(before)
-
-
 def test_permissions_count_here(tmp_path: Path) -> None:
     with mode(tmp_path, 0o500), pytest.raises(PermissionError):
         (tmp_path / "x").write_text("")
@@ -728,17 +696,52 @@ def test_a_document_that_may_not_be_read(used: Place, name: str) -> None:
     assert reconciled(used) == ([PM], [])
 
 
-@pytest.mark.parametrize("where", ["sessions", ".", "nodes"])
-def test_a_folder_that_may_not_be_looked_into_stops_nobody(used: Place, where: str) -> None:
+def test_a_document_that_may_no_longer_be_read_is_named_itself(used: Place) -> None:
+    """And not its folder, with which nothing is wrong."""
+    with ordinary(), used.store(SETTLE) as store:
+        session = store.session(PM)
+        used.pm.chat.chmod(0o000)
+        session.add(said("c"))
+        session.tend(clock.monotonic() + 1)
+        assert "permission" in named(session.problems, used.pm.chat).message
+        used.pm.chat.chmod(0o600)
+    assert reconciled(used) == ([PM], [])
+    assert reader.agree(used.pm).chat == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("bits", [0o000, 0o400])
+@pytest.mark.parametrize("where", [".", "sessions", "nodes", f"nodes/{TASK}", f"nodes/{TASK}/sessions", "..", "../.."])
+def test_a_folder_that_may_not_be_looked_into_stops_nobody(used: Place, where: str, bits: int) -> None:
+    """And is told of, with the name of the folder that is closed: what cannot be read is not taken for missing."""
     with used.store() as store:
         store.get_or_create("feature", "pm", "feat-nested")
         store.get_or_create("task", "dev", FEATURE, TASK, "in_dev")
-    folder = used.flat / where
-    with mode(folder, 0o000):
+    (used.flat / "nodes" / TASK / "sessions").mkdir(exist_ok=True)
+    folder = (used.flat / where).resolve()
+    with mode(folder, bits):
         served, problems = reconciled(used)
         assert "pm-feature-feat-nested" in served
-        assert where == "nodes" or "permission" in named(problems, folder.resolve()).message
+        told = [(problem.path, problem.message) for problem in problems if problem.id == "folder"]
+        assert told == [(str(folder), "permission denied")]
     assert set(reconciled(used)[0]) == {PM, DEV, "pm-feature-feat-nested"}
+
+
+@pytest.mark.parametrize("where", [".", "sessions", f"sessions/{PM_NESTED}", ".."])
+def test_nor_does_one_of_a_nested_feature(used: Place, where: str) -> None:
+    with used.store() as store:
+        store.get_or_create("feature", "pm", NESTED)
+    folder = (used.nested / where).resolve()
+    with mode(folder, 0o000):
+        served, problems = reconciled(used)
+        assert served == [PM] and [problem.path for problem in problems] == [str(folder)]
+    assert set(reconciled(used)[0]) == {PM, PM_NESTED}
+
+
+def test_a_session_that_may_be_in_a_closed_folder_is_not_said_to_be_missing(used: Place) -> None:
+    with mode(used.flat, 0o000), used.store(SETTLE) as store, pytest.raises(NotFound) as caught:
+        store.session(PM)
+    clear(caught.value, used.flat)
+    assert PM in caught.value.message
 
 
 def test_a_git_folder_that_may_not_be_written(place: Place) -> None:

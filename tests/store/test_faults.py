@@ -502,7 +502,7 @@ def test_a_document_that_could_not_be_read_is_read_again_without_anybody_looking
         chat = reader.whole(place.pm.chat)
         chat["messages"].append({"id": "theirs", "role": "user", "content": "x", "timestamp": "2026-01-01"})
         place.pm.chat.write_text(json.dumps(chat))
-        real, failed = files._open, threading.Event()
+        real, failed = files.descriptor, threading.Event()
 
         def refused(path: Path) -> int:
             if path == place.pm.chat and not failed.is_set():
@@ -510,7 +510,7 @@ def test_a_document_that_could_not_be_read_is_read_again_without_anybody_looking
                 raise OSError(number, os.strerror(number), str(path))
             return real(path)
 
-        monkeypatch.setattr(files, "_open", refused)
+        monkeypatch.setattr(files, "descriptor", refused)
         session.look()
         assert failed.is_set()
         while ids(session) != ["a", "theirs"]:  # the test's time limit ends this

@@ -86,6 +86,14 @@ def test_it_can_only_be_read(lost: Served) -> None:
     assert lost.kept[0].read_bytes() == before and os.listdir(lost.kept[0].parent) == [lost.kept[0].name]
 
 
+def test_no_context_is_made_where_git_has_begun_to_remove_files(served: Served) -> None:
+    """Git has read which files there are: with one more it fails to remove the folder."""
+    served.folder.document("chat").unlink()
+    with pytest.raises(NotFound):
+        served.session.replace("context", {"projectMd": ""})
+    assert not served.folder.document("context").exists()
+
+
 def test_a_copy_that_a_live_journal_begins_with_is_not_gone(served: Served) -> None:
     """As when a whole project was copied: its entries are files of their own."""
     served.add("a")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from dagentd.store import rendering
 from tests.store.app import LISTS, STAMP, App, said
 from tests.store.served import Served
 
@@ -83,6 +84,24 @@ def test_a_message_inserted_between_others_stays_where_it_was_put(served: Served
     assert served.shown() == order
     served.again()
     assert served.shown() == order and served.all() == order
+
+
+def test_messages_that_somebody_put_in_another_order_are_in_ours_again(served: Served) -> None:
+    """Their order is the journal's: what is on disk for an hour must not be another one than we answer."""
+    served.add("a", "b", "c")
+    before = served.app.read()
+    served.app.write(before | {"messages": before["messages"][::-1], "totalMessages": 9})
+    served.flush()
+    assert served.app.read() == before and served.known() == ["a", "b", "c"]
+
+
+def test_a_chat_that_somebody_only_laid_out_otherwise_is_left_alone(served: Served) -> None:
+    served.add("a", "b")
+    served.app.write(served.app.read())
+    theirs = served.app.paths["chat"].read_bytes()
+    served.flush()
+    served.again()
+    assert served.app.paths["chat"].read_bytes() == theirs
 
 
 def test_a_position_with_another_sum_is_no_base(served: Served) -> None:
@@ -465,6 +484,23 @@ def test_of_a_file_that_lost_its_name_when_we_died_only_what_is_new_counts(serve
     assert served.app.read("checkpoint")["summary"]["pending"] == ["p1", "theirs"]
 
 
+@pytest.mark.parametrize("keeps_position", [True, False])
+def test_nor_what_was_taken_in_from_it_and_resolved_since(served: Served, keeps_position: bool) -> None:
+    _summary(served, pending=["p1"])
+    raw = served.app.read("checkpoint")
+    raw["summary"]["pending"] = ["p1", "theirs"]
+    if not keeps_position:
+        del raw["dagentd"]
+    served.app.write(raw, "checkpoint")
+    served.flush()
+    _summary(served, pending=["p1"])
+    served.close()
+    path = served.app.paths["checkpoint"]
+    path.with_name(f".{path.name}.1-1.dagentd-tmp").write_text(json.dumps(raw))
+    served.again()
+    assert served.app.read("checkpoint")["summary"]["pending"] == ["p1"]
+
+
 def test_the_version_never_falls(served: Served) -> None:
     _summary(served, pending=["p1"])
     _summary(served, pending=["p1", "p2"])
@@ -473,6 +509,18 @@ def test_the_version_never_falls(served: Served) -> None:
     served.app.write(raw, "checkpoint")
     served.flush()
     assert served.app.read("checkpoint")["version"] == 4
+
+
+def test_a_memory_that_lacks_a_decision_which_stays_has_it_again(served: Served) -> None:
+    served.app.paths["memory"] = served.folder.conventional("memory")
+    served.app.write({"version": 1, "summary": {"critical": ["d1"], "important": ["d2"], "minor": []}}, "memory")
+    served.again()
+    raw = served.app.read("memory")
+    assert "dagentd" in raw
+    raw["summary"]["important"] = []
+    served.app.write(raw, "memory")
+    served.flush()
+    assert served.app.read("memory")["summary"] == {"critical": ["d1"], "important": ["d2"], "minor": []}
 
 
 def test_an_unreadable_checkpoint_is_made_again(served: Served) -> None:
@@ -499,6 +547,16 @@ def test_fields_of_the_session_are_merged_one_by_one(served: Served) -> None:
     assert served.app.read("session")["title"] == "theirs"
 
 
+@pytest.mark.parametrize("change", [{"id": "another"}, {"createdAt": STAMP}, {"stats": {"totalMessages": 77}}])
+def test_what_nobody_may_change_in_the_session_is_there_again(served: Served, change: dict[str, Any]) -> None:
+    """The journal refuses it, and who reads the file must not be told otherwise."""
+    served.add("a")
+    before = served.app.read("session")
+    served.app.write(before | change, "session")
+    served.flush()
+    assert served.app.read("session") == before and not served.records("session")[1:]
+
+
 def test_the_apps_cached_copy_does_not_undo_an_archive(served: Served) -> None:
     cached = served.app.read("session")
     served.session.archive()
@@ -516,6 +574,20 @@ def test_nor_does_an_old_copy_without_a_position(served: Served) -> None:
     served.app.write(cached | {"updatedAt": "2020-01-01T00:00:00.000Z"}, "session")
     served.flush()
     assert served.session.fields["status"] == "archived"
+
+
+def test_nor_does_a_file_that_lost_its_name_when_we_died_bring_one_back(served: Served) -> None:
+    archived = served.app.read("session") | {"status": "archived"}
+    served.app.write(archived, "session")
+    served.flush()
+    served.session.set(status="active")
+    served.flush()
+    served.close()
+    before = served.journal.read_bytes()
+    path = served.app.paths["session"]
+    path.with_name(f".{path.name}.1-1.dagentd-tmp").write_text(json.dumps(archived))
+    served.again()
+    assert served.journal.read_bytes() == before
 
 
 def test_a_user_who_saw_the_archive_can_undo_it_in_the_file(served: Served) -> None:
@@ -578,3 +650,19 @@ def test_a_restored_backup_of_chat_while_the_daemon_was_down(served: Served) -> 
     served.open()
     served.flush()
     assert served.shown() == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["chat", "checkpoint", "session"])
+def test_a_document_is_of_the_moment_it_is_made_in(served: Served, name: str) -> None:
+    """One whose position is later than what it says would be taken for somebody who took the rest away."""
+    served.add("a")
+    _summary(served, decisions=["d1"])
+    state = served.session._chronicle.state
+
+    def made() -> Iterator[bytes]:
+        return rendering.chat(state, {}) if name == "chat" else rendering.other(name, state, served.folder, {})
+
+    now, later = b"".join(made()), made()
+    served.add("b")
+    _summary(served, decisions=["d1", "d2"])
+    assert b"".join(later) == now != b"".join(made())

@@ -227,6 +227,23 @@ class Machine(RuleBasedStateMachine):
         self._save(edited, style, found)
 
     @rule(style=styles, number=numbers)
+    def somebody_puts_back(self, style: Style, number: int) -> None:
+        """A message that had left, as it was last."""
+        told, found = self.belief.seen.told, self.writers.read("chat")
+        if found is None:
+            return
+        held = {model.name_of(one) for one in found.raw["messages"]}
+        if gone := [one for one in told.order if model.name_of(told.content[one]) not in held]:
+            back = told.content[gone[number % len(gone)]]
+            self._save(Copy("chat", found.raw | {"messages": [*found.raw["messages"], back]}), style, found)
+
+    @rule(style=styles)
+    def somebody_strikes_a_decision(self, style: Style) -> None:
+        """From the checkpoint as it is on disk: it stays."""
+        if (found := self.writers.read("checkpoint")) is not None:
+            self._save(self._edited(found, "strike", LISTS.index("decisions")), style, found)
+
+    @rule(style=styles, number=numbers)
     def two_programs_go_on(self, style: Style, number: int) -> None:
         """One changes a message, the other adds to the copy that it read before."""
         found = self.writers.read("chat")
@@ -235,9 +252,10 @@ class Machine(RuleBasedStateMachine):
         if found is not None:
             self._save(self._edited(found, "push", number), style, found)
 
-    @rule(number=numbers)
-    def the_app_clears(self, number: int) -> None:
+    @rule(number=numbers, after=st.sampled_from([0.0, 2.0]))
+    def the_app_clears(self, number: int, after: float) -> None:
         """It builds a new object; now and then something was said in it already."""
+        self.wait(after, Fate())
         messages = [] if number % 3 else [_said(next(self.names))]
         self._save(Copy("chat", {"messages": messages, "totalMessages": len(messages)}), "truncate")
 
@@ -253,6 +271,13 @@ class Machine(RuleBasedStateMachine):
         made = {"version": checkpoint.raw["version"] + 1, "summary": summary, "compactionInfo": info}
         copies = [Copy("checkpoint", made), Copy("chat", {"messages": []})]
         self._save_all(copies, newest=newest, read=model.lists_of(checkpoint.raw))
+
+    @rule(number=numbers, crash=early)
+    def the_app_compacts_and_we_die(self, number: int, crash: int) -> None:
+        """Over what it wrote, which had been there for long."""
+        self.wait(2.0, Fate())
+        self.the_app_compacts(number)
+        self.job("due", Fate(crash))
 
     @rule()
     def the_app_makes_it_anew(self) -> None:

@@ -16,7 +16,7 @@ from tests.torture.explorer_wire import lane
 from tests.torture.machine import Machine
 from tests.torture.seeds import drawn
 
-EXAMPLES, STEPS = 30, 25  # about half a minute of one core
+EXAMPLES, STEPS = 50, 25  # about half a minute of one core
 
 
 @pytest.fixture(autouse=True)

@@ -23,6 +23,15 @@ def project_at(path: Path) -> Project:
     raise NotFound("is not in a git repository", path=path, hint="Run `git init` there, or give another path.")
 
 
+def check_there(project: Project) -> None:
+    """NotAllowed or another error in words, if its git folder is not there or may not be looked into."""
+    with disk.explained(project.root):
+        if disk.is_missing(project.common_dir) or not project.common_dir.is_dir():
+            hint = "If it was moved, run `dagentd init` in its new place; else `dagentd remove` it."
+            raise NotAllowed("the repository is not there", path=project.root, hint=hint)
+        os.stat(os.path.join(project.common_dir, "."))
+
+
 def git_dir(worktree: Path) -> Path | None:
     """The git folder of this checkout alone: .git, or .git/worktrees/NAME of a linked one; a bare repository is its
     own. None if the folder is no checkout, or no longer one. Read off the files."""

@@ -87,9 +87,10 @@ class Coverage:
                 yield "watch-system", DagentdError(f"{self._refusal}: all folders are polled", hint=seen)
             elif reason != _BY_SETTING:
                 yield "watch-mount", DagentdError(f"{count} folders are on {reason} and are polled", hint=seen)
-        refused = ((folder, error) for folder, error in self.absent.items() if error.errno not in _MISSING)
-        for folder, error in islice(refused, _TOLD):
-            yield "watch-refused", told(error, folder)
+        refused = {folder: error for folder, error in self.absent.items() if error.errno not in _MISSING}
+        outermost = (folder for folder in refused if refused.keys().isdisjoint(folder.parents))
+        for folder in islice(outermost, _TOLD):
+            yield "watch-refused", told(refused[folder], folder)
 
     def _listen(self) -> Inotify | None:
         if self._mode == "poll":

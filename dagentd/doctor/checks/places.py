@@ -15,6 +15,10 @@ from dagentd.jobs import service as services
 from dagentd.jobs import units
 from dagentd.store import index as indexes
 
+_NOT_YOURS = "is not yours to write"
+_ELSEWHERE = "Give your user permission, or set {} to a folder of yours."
+_STATE, _SOCKET = _ELSEWHERE.format("XDG_STATE_HOME"), _ELSEWHERE.format("XDG_RUNTIME_DIR")
+
 
 def socket() -> Findings:
     path = paths.socket()
@@ -33,8 +37,12 @@ def socket() -> Findings:
 def socket_folder() -> Findings:
     """Where it is dagentd's own: /tmp with a name given in DAGENTD_SOCKET is refused when the daemon starts."""
     folder = paths.socket().parent
-    if (found := _status(folder)) is not None and found.st_uid == os.getuid():
+    if (found := _status(folder)) is None:
+        yield from not_to_be_made("socket-refused", folder, _SOCKET)
+    elif found.st_uid == os.getuid():
         yield from open_to_others("socket-open", folder, found.st_mode)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            yield "socket-refused", NotAllowed(_NOT_YOURS, path=folder, hint=_SOCKET)
 
 
 def open_to_others(kind: str, path: Path, mode: int) -> Findings:
@@ -47,6 +55,7 @@ def state() -> Findings:
     try:
         found = os.stat(folder)  # a link is the user's own choice
     except FileNotFoundError:
+        yield from not_to_be_made("state-refused", folder, _STATE)
         return
     except OSError as error:
         yield "state-refused", NotAllowed(f"cannot be used: {error.strerror}", path=folder)
@@ -54,9 +63,15 @@ def state() -> Findings:
     if not stat.S_ISDIR(found.st_mode):
         yield "state-refused", NotAllowed("is no folder", path=folder)
     elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        yield "state-refused", NotAllowed("is not yours to write", path=folder)
+        yield "state-refused", NotAllowed(_NOT_YOURS, path=folder, hint=_STATE)
     else:
         yield from open_to_others("state-open", folder, found.st_mode)
+
+
+def not_to_be_made(kind: str, folder: Path, hint: str) -> Findings:
+    above = next(filter(os.path.exists, folder.parents))
+    if not os.access(above, os.W_OK | os.X_OK):
+        yield kind, NotAllowed(f"cannot be made: {above} {_NOT_YOURS}", path=folder, hint=hint)
 
 
 def index() -> Findings:

@@ -9,16 +9,18 @@ from dagentd.doctor.finding import Finding, Findings
 from dagentd.errors import DagentdError
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
+from dagentd.store.closed import closed
 from dagentd.store.index import Index
 from dagentd.store.store import Store
 
 
 def all_of(given: Project, *, look: bool, known: Collection[str]) -> Findings:
-    """`look`: into each of them, because no daemon does; `known` are paths that something was said of already."""
+    """`look`: into each of them, because no daemon does; one sees only now and then that a folder is closed to it.
+    `known` are paths that something was said of already."""
     index = Index(None)
     store = Store(given, index, read_only=True)
     try:
-        found = list(_looked_at(store)) if look else []
+        found = list(_looked_at(store)) if look else [("folder", error) for error in closed(given)]
         yield from found
         folders = store.folders()
         yield from project.unkept(given, folders)

@@ -183,7 +183,7 @@ class Agx:
             self._index.update([AgxFolder(root) for root in roots], cleaned=cleaned)
 
     def problems(self) -> list[DagentdError]:
-        return list(self._index.errors.values())
+        return self._index.errors()
 
     def forget(self, root: Path) -> None:
         self._cleaned.pop(root, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dagentd.jobs.compaction.proposing import Proposal
@@ -16,18 +17,34 @@ def described(proposal: Proposal | None) -> dict[str, Any]:
     if proposal is None:
         nothing: dict[str, Any] = {kind: [] for kind in ("messages", *_KINDS)}
         return {"proposalId": None, **nothing, "tokensBefore": 0, "tokensAfter": 0}
+    changes = net(proposal.changes)
     return {
         "proposalId": proposal.id,
         "method": proposal.backend,
         "model": proposal.model,
         **({"note": proposal.note} if proposal.note else {}),
         "messages": [{"id": turn.id, "role": turn.role} for turn in proposal.turns],
-        **{kind: [_shown(change) for change in proposal.changes if change.kind == kind] for kind in _KINDS},
+        **{kind: [_shown(change) for change in changes if change.kind == kind] for kind in _KINDS},
         "itemsLeft": proposal.left,
         "tokensBefore": proposal.parts.total,
         "tokensAfter": proposal.total_after,
         "checkpoint": proposal.checkpoint,
     }
+
+
+def net(changes: Iterable[Change]) -> list[Change]:
+    """Beside what is there now: a decision that came and was replaced in the same conversation was never seen by
+    anybody, and what was asked for and done in it is not open before or after."""
+    found: dict[str, Change] = {}
+    for change in changes:
+        prior = found.pop(change.before.id, None) if change.before else None
+        if prior is None:
+            found[change.after.id] = change
+        elif prior.before is not None:
+            found[change.after.id] = Change(change.kind, prior.before, change.after)
+        elif change.kind != "resolved":
+            found[change.after.id] = Change("added", None, change.after)
+    return list(found.values())
 
 
 def _shown(change: Change) -> dict[str, Any]:

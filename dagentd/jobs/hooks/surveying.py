@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dagentd.adapters import files
+from dagentd.adapters import disk, files
 from dagentd.adapters.git import hooks as git_hooks
 from dagentd.adapters.git import worktrees
-from dagentd.errors import CorruptFile, DagentdError, NotAllowed
+from dagentd.errors import CorruptFile, DagentdError, NotAllowed, told
 from dagentd.jobs.hooks import contents
 from dagentd.model.project import Project
 from dagentd.store.spool import EVENTS
@@ -58,26 +58,31 @@ def read_again(hooks: Sequence[Hook], changed: Collection[Path]) -> list[Hook]:
 
 def files_around(project: Project, hooks: Sequence[Hook]) -> tuple[dict[Path, bytes], dict[Path, DagentdError]]:
     """Every file that may hold a part of ours: where git looks now, where it looks by default, and under the names that
-    other tools give to the hooks they replace (`post-commit.legacy`); and the hooks that may not be read."""
-    folders = {project.common_dir / "hooks", *(hook.path.parent for hook in hooks)}
-    paths = {hook.target for hook in hooks} | {path for folder in folders for path in _regular(folder)}
-    roots = list(checkouts(project).values())
-    inside = sorted(path for path in paths if _owner(project, roots, path) is not None)
-    held: dict[Path, bytes] = {}
-    unread = {}
-    for path in inside:
+    other tools give to the hooks they replace (`post-commit.legacy`). And what may not be read: hooks, or folders."""
+    roots, held, unread = list(checkouts(project).values()), dict[Path, bytes](), dict[Path, DagentdError]()
+
+    def ours(paths: Iterable[Path]) -> list[Path]:
+        return sorted(path for path in paths if _owner(project, roots, path) is not None)
+
+    paths = {hook.target for hook in hooks}
+    for folder in ours({project.common_dir / "hooks", *(hook.path.parent for hook in hooks)}):
+        try:
+            paths |= _regular(folder)
+        except OSError as error:
+            unread[folder] = told(error, folder)
+    for path in (each for each in ours(paths) if each.parent not in unread):
         try:
             held |= {path: found} if (found := _read(path)) is not None else {}
         except NotAllowed as error:
-            unread[path] = error
-    return held, {path: error for path, error in unread.items() if path.name in EVENTS}
+            unread |= {path: error} if path.name in EVENTS else {}
+    return held, unread
 
 
 def _hook(project: Project, roots: Sequence[Path], root: Path, path: Path) -> Hook:
     target = Path(os.path.realpath(path))
     held, barred = None, None
     try:
-        held = files.read(target, files.CHAT_LIMIT) if os.path.lexists(target) else None
+        held = None if disk.is_missing(target) else files.read(target, files.CHAT_LIMIT)
         _check_place(project, roots, path, target)
         if held is not None and not os.access(target, os.X_OK):
             hint = f"If it shall run: chmod +x {path}; dagentd hooks install"
@@ -125,9 +130,10 @@ def _read(path: Path) -> bytes | None:
         return None
 
 
-def _regular(folder: Path) -> Iterator[Path]:
+def _regular(folder: Path) -> set[Path]:
+    """The files in a folder; OSError if it may not be looked into."""
     try:
         with os.scandir(folder) as entries:
-            yield from (Path(entry.path) for entry in entries if entry.is_file(follow_symlinks=False))
-    except OSError:
-        return
+            return {Path(entry.path) for entry in entries if entry.is_file(follow_symlinks=False)}
+    except (FileNotFoundError, NotADirectoryError):
+        return set()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import disk, files, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict, DagentdError
 
@@ -31,7 +31,7 @@ def apply(changes: Mapping[Path, Change]) -> dict[Path, DagentdError]:
         try:
             with disk.explained(path):
                 _apply(path, change)
-        except files.Changed:
+        except publishing.Changed:
             failed[path] = Conflict("was changed by another program meanwhile", path=path, hint="Try again.")
         except DagentdError as error:
             failed[path] = error
@@ -49,7 +49,7 @@ def _apply(path: Path, change: Change) -> None:
             _make_folder(path.parent)
         _create_executable(path, change.after)
     else:
-        done = files.publish(path, [change.after], expect=files.digest(change.before), sync=True)
+        done = publishing.publish(path, [change.after], expect=files.digest(change.before), sync=True)
         if done.replaced is not None:
             done.replaced.close()
 
@@ -73,7 +73,7 @@ def _create_executable(path: Path, data: bytes) -> None:
         disk.sync(fd, temp)
         disk.rename_new(temp, path)
     except FileExistsError:
-        raise files.Changed(path) from None
+        raise publishing.Changed(path) from None
     finally:
         os.close(fd)
         with contextlib.suppress(OSError):  # it is not there any more, or the disk is what failed before

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dagentd.adapters import clock, files
+from dagentd.adapters import clock, publishing
 from dagentd.errors import Conflict, CorruptFile, DagentdError
 from dagentd.jobs.migration import plan as planning
 from dagentd.jobs.migration import reading
@@ -131,7 +131,7 @@ class _Run:
                     return planning.done(unit, known), True
                 with uncollected():
                     return self._read_and_migrated(unit, known), True
-            except files.Changed:
+            except publishing.Changed:
                 continue
             except DagentdError as error:
                 self._store.came_of(unit[0].path, error)

@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import disk, files, publishing
 from dagentd.errors import told
 from dagentd.model.agx.cleanup import Trashed
 from dagentd.store.agx.folder import make_private
@@ -30,7 +30,7 @@ def back_up(path: Path, folder: Path, keep: int, now: datetime) -> Path | None:
         return held[-1]
     target = _free(folder, path.stem, now)
     with disk.explained(target):
-        files.publish(target, [data], expect=None, sync=True)
+        publishing.publish(target, [data], expect=None, sync=True)
         for old in [*held, target][:-keep]:
             with contextlib.suppress(FileNotFoundError):
                 disk.remove(old)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import disk, files, publishing
 from dagentd.errors import Conflict, CorruptFile, NotFound
 from dagentd.model import jsontext
 from dagentd.model.agx import Raw, versions
@@ -55,8 +55,8 @@ def create(path: Path, raw: Raw) -> None:
     """Conflict if there is one already."""
     try:
         with disk.explained(path):
-            files.publish(path, [jsontext.pretty(raw)], expect=None, sync=True)
-    except files.Changed:
+            publishing.publish(path, [jsontext.pretty(raw)], expect=None, sync=True)
+    except publishing.Changed:
         raise Conflict("is there already", path=path, hint="Choose another name.") from None
 
 
@@ -85,4 +85,4 @@ def put(path: Path, raw: Raw) -> None:
     """A document that only we write, or one that was just seen to be absent."""
     with disk.explained(path):
         keep_private(path, 0o600)
-        files.put(path, jsontext.pretty(raw))
+        publishing.put(path, jsontext.pretty(raw))

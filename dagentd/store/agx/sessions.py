@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from dagentd.adapters import aside, clock, disk, files, lockfile
+from dagentd.adapters import aside, clock, disk, files, lockfile, publishing
 from dagentd.errors import Conflict, CorruptFile, DagentdError, InvalidInput, NotFound
 from dagentd.model import ids
 from dagentd.model.agx import Raw, naming, session, shapes, versions
@@ -203,7 +203,7 @@ class Writing:
                     return
             keep_private(path, 0o600)
             if data:
-                files.put(path, data)
+                publishing.put(path, data)
             else:
                 disk.remove(path)
 

@@ -570,7 +570,7 @@ def test_a_file_that_cannot_be_read_just_now_is_read_the_next_time(
     (project.worktree / "CLAUDE.md").write_text("Be brief.")
     path = contexts.session(project.feature)
     with monkeypatch.context() as patch:
-        patch.setattr(files, "_open", failing(files._open, "CLAUDE.md", number))
+        patch.setattr(files, "descriptor", failing(files.descriptor, "CLAUDE.md", number))
         if number == errno.EMFILE:
             with pytest.raises(LimitReached, match="too many files"):
                 contexts.rebuild(project.feature)

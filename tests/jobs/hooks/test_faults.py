@@ -19,7 +19,7 @@ def test_a_hook_that_cannot_be_read_is_not_taken_for_one_without_our_part(
     """`dagentd remove` said that all is undone, and our part was still there."""
     project = git.project_at(repo)
     hooks.install(project)
-    hook, real = repo / ".git" / "hooks" / "post-commit", files._open
+    hook, real = repo / ".git" / "hooks" / "post-commit", files.descriptor
     held = hook.read_bytes()
 
     def refused(path: Path) -> int:
@@ -28,7 +28,7 @@ def test_a_hook_that_cannot_be_read_is_not_taken_for_one_without_our_part(
         return real(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "_open", refused)
+        patch.setattr(files, "descriptor", refused)
         with pytest.raises(DagentdError, match="too many files") as caught:
             hooks.uninstall(project)
     assert caught.value.path == str(hook) and hook.read_bytes() == held

@@ -17,6 +17,7 @@ from dagentd.model.project import Project
 from dagentd.store.spool import EVENTS, Note, Spool
 from tests.conftest import SampleProject, git
 from tests.jobs.hooks.hooked import HOOKS, OLD, SH, SORTS, Hooked, Sort, commit, git_says
+from tests.permissions import mode
 
 
 @pytest.fixture(autouse=True)
@@ -110,6 +111,20 @@ def read_only(folder: Path) -> Iterator[None]:
         if os.getuid() == 0:
             subprocess.run(["chattr", "-i", str(folder)], check=True)
         folder.chmod(0o755)
+
+
+def test_a_hooks_folder_that_may_not_be_looked_into_is_not_taken_for_empty(repo: Path) -> None:
+    project, folder = project_at(repo), repo / HOOKS
+    folder.mkdir(exist_ok=True)
+    hooks.install(project)
+    (folder / "post-commit").rename(folder / "post-commit.legacy")
+    for bits in (0o000, 0o400):
+        with mode(folder, bits):
+            lines = hooks.look(project)
+            assert {(each.state, each.reason) for each in lines} == {("left alone", "permission denied")}
+            assert set(hooks.uninstall(project).failed) in ({folder}, {folder / event for event in EVENTS})
+    hooks.uninstall(project)
+    assert not (folder / "post-commit.legacy").exists()
 
 
 def test_a_read_only_hooks_folder_is_reported_with_the_reason(repo: Path, outside: Path) -> None:
