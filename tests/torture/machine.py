@@ -436,9 +436,11 @@ class Machine(RuleBasedStateMachine):
         return Copy(found.name, raw)
 
     def _save(self, copy: Copy, style: Style, found: Copy | None = None) -> None:
-        """`found` is what its writer had read."""
+        """`found` is what its writer had read. Of a chat without a position the same bytes once more may be another
+        clear, or none: nobody saves that here."""
         if self.writers.has(copy):
-            self.writers.save([copy], style)
+            if copy.name != "chat" or "dagentd" in copy.raw:
+                self.writers.save([copy], style)
         elif self.belief.may_save:
             self._note_extras(copy)
             self.belief.overwritten(self.writers.paths[copy.name], self.paused)
