@@ -135,6 +135,8 @@ def test_he_cannot_read_what_is_written(daemon: Daemon, served: SampleProject) -
     session = f"pm-feature-{FEATURE}"
     daemon.call("session.addMessage", project=str(served.root), sessionId=session, role="user", content="x")
     until(lambda: (served.dagent / "sessions" / f"chat_{session}.json").exists(), "the chat")
+    temps = served.root / ".git" / "dagentd" / "temp"  # for a while they hold files of others that we replaced
+    until(lambda: not list(temps.iterdir()), "nothing that was replaced")
     made = [*served.dagent.joinpath("sessions").rglob("*"), *(served.root / ".git" / "dagentd").rglob("*")]
     made += [paths.state_dir(), *paths.state_dir().rglob("*"), served.dagent / "sessions", served.root / ".git/dagentd"]
     open_to_all = {str(path): oct(mode) for path in made if (mode := _mode(path)) & 0o077 and not path.is_symlink()}
