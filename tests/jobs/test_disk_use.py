@@ -22,17 +22,17 @@ def put(path: Path, size: int) -> Path:
 
 
 @pytest.fixture
-def home(project: SampleProject) -> Project:
+def where(project: SampleProject) -> Project:
     found = git.project_at(project.root)
     found.kept_dir.mkdir(parents=True)
     return found
 
 
-def test_nothing_takes_nothing(home: Project) -> None:
-    assert measured(home) == NOTHING
+def test_nothing_takes_nothing(where: Project) -> None:
+    assert measured(where) == NOTHING
 
 
-def test_each_kind_in_both_styles_and_shapes(home: Project, project: SampleProject) -> None:
+def test_each_kind_in_both_styles_and_shapes(where: Project, project: SampleProject) -> None:
     sessions, nested = project.dagent / "sessions", project.dagent / "features" / "other"
     put(sessions / "history_a.jsonl", 1)
     put(nested / "sessions" / "b" / "history.jsonl", 10)
@@ -46,28 +46,28 @@ def test_each_kind_in_both_styles_and_shapes(home: Project, project: SampleProje
     put(sessions / "chat_a.json", 5000)
     put(project.dagent / "attachments" / "history_big.jsonl", 5000)
     put(project.worktree / "history.jsonl", 5000)
-    assert measured(home) == {"journals": 1111, "kept": 0, "backups": 222, "setAside": 33}
+    assert measured(where) == {"journals": 1111, "kept": 0, "backups": 222, "setAside": 33}
 
 
-def test_a_journal_that_is_kept_counts_once(home: Project, project: SampleProject) -> None:
+def test_a_journal_that_is_kept_counts_once(where: Project, project: SampleProject) -> None:
     journal = put(project.dagent / "sessions" / "history_a.jsonl", 7)
-    os.link(journal, home.kept_dir / "a.1.jsonl")
-    put(home.kept_dir / "gone.1.jsonl", 70)
-    assert measured(home) == NOTHING | {"journals": 7, "kept": 70}
+    os.link(journal, where.kept_dir / "a.1.jsonl")
+    put(where.kept_dir / "gone.1.jsonl", 70)
+    assert measured(where) == NOTHING | {"journals": 7, "kept": 70}
     journal.unlink()
-    assert measured(home) == NOTHING | {"kept": 77}
+    assert measured(where) == NOTHING | {"kept": 77}
 
 
-def test_links_are_not_followed(home: Project, project: SampleProject, tmp_path: Path) -> None:
+def test_links_are_not_followed(where: Project, project: SampleProject, tmp_path: Path) -> None:
     big = put(tmp_path / "elsewhere" / "history_a.jsonl", 5000)
     (project.dagent / "sessions").symlink_to(big.parent)
     (project.dagent / "history_b.jsonl").symlink_to(big)
     os.mkfifo(project.dagent / "history_c.jsonl")
-    assert measured(home) == NOTHING
+    assert measured(where) == NOTHING
 
 
 def test_it_is_not_measured_all_the_time(
-    home: Project, project: SampleProject, monkeypatch: pytest.MonkeyPatch
+    where: Project, project: SampleProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
 
@@ -78,10 +78,10 @@ def test_it_is_not_measured_all_the_time(
     monkeypatch.setattr("dagentd.adapters.clock.monotonic", lambda: now[0])
     monkeypatch.setattr("dagentd.jobs.disk_use.measured", slowly)
     use = DiskUse()
-    assert use.of([home])[home.root]["journals"] == 0
+    assert use.of([where])[where.root]["journals"] == 0
     put(project.dagent / "sessions" / "history_a.jsonl", 7)
     now[0] = 10.4
-    assert use.of([home])[home.root]["journals"] == 0
+    assert use.of([where])[where.root]["journals"] == 0
     now[0] = 10.5
-    assert use.of([home])[home.root]["journals"] == 7
+    assert use.of([where])[where.root]["journals"] == 7
     assert use.of([]) == {}

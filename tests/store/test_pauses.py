@@ -29,26 +29,26 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Later:
 
 
 @pytest.fixture
-def home(project: SampleProject) -> Project:
+def where(project: SampleProject) -> Project:
     found = git.project_at(project.root)
     found.own_dir.mkdir()
     return found
 
 
-def test_one_of_a_session_leaves_the_others(home: Project, later: Later) -> None:
-    Pauses(home).begin("a", None)
-    read = Pauses(home)
+def test_one_of_a_session_leaves_the_others(where: Project, later: Later) -> None:
+    Pauses(where).begin("a", None)
+    read = Pauses(where)
     assert read.on("a") and not read.on("b") and not read.of_project()
-    Pauses(home).begin(None, None)
+    Pauses(where).begin(None, None)
     assert read.on("a") and read.on("b") and read.of_project()
-    assert Pauses(home).end(None) and not Pauses(home).end(None)
+    assert Pauses(where).end(None) and not Pauses(where).end(None)
     assert read.on("a") and not read.on("b")
-    assert Pauses(home).end("a") and not Pauses(home).end("a")
-    assert not read.on("a") and not home.paused_file.exists()
+    assert Pauses(where).end("a") and not Pauses(where).end("a")
+    assert not read.on("a") and not where.paused_file.exists()
 
 
-def test_its_time_ends_it(home: Project, later: Later) -> None:
-    held = Pauses(home)
+def test_its_time_ends_it(where: Project, later: Later) -> None:
+    held = Pauses(where)
     assert held.begin("a", 60).raw() == {"since": "2026-01-01T12:00:00.000Z", "until": "2026-01-01T12:01:00.000Z"}
     held.begin("b", None)
     later(59)
@@ -59,11 +59,11 @@ def test_its_time_ends_it(home: Project, later: Later) -> None:
     later(61)
     assert list(held.now().sessions) == ["b"]
     assert held.drop_ended() and not held.drop_ended()
-    assert b'"a"' not in home.paused_file.read_bytes() and b'"b"' in home.paused_file.read_bytes()
+    assert b'"a"' not in where.paused_file.read_bytes() and b'"b"' in where.paused_file.read_bytes()
 
 
-def test_a_second_one_replaces_the_first(home: Project, later: Later) -> None:
-    held = Pauses(home)
+def test_a_second_one_replaces_the_first(where: Project, later: Later) -> None:
+    held = Pauses(where)
     held.begin(None, 60)
     later(10)
     held.begin(None, 5)
@@ -72,29 +72,29 @@ def test_a_second_one_replaces_the_first(home: Project, later: Later) -> None:
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"\x00\x00"])
-def test_what_cannot_be_read_pauses_the_project_and_says_so(content: bytes, home: Project) -> None:
-    home.paused_file.write_bytes(content)
-    held = Pauses(home)
+def test_what_cannot_be_read_pauses_the_project_and_says_so(content: bytes, where: Project) -> None:
+    where.paused_file.write_bytes(content)
+    held = Pauses(where)
     assert held.of_project() and held.on("a")
     [problem] = held.problems()
-    assert problem.path == str(home.paused_file) and "dagentd resume" in problem.hint
+    assert problem.path == str(where.paused_file) and "dagentd resume" in problem.hint
     held.begin("a", None)
     assert held.on("a") and held.problems() == []
-    assert (home.own_dir / "paused.json.corrupt.1").read_bytes() == content
-    home.paused_file.write_bytes(content)
+    assert (where.own_dir / "paused.json.corrupt.1").read_bytes() == content
+    where.paused_file.write_bytes(content)
     assert held.end(None)
-    assert not held.of_project() and not home.paused_file.exists() and held.problems() == []
+    assert not held.of_project() and not where.paused_file.exists() and held.problems() == []
 
 
-def test_what_makes_no_sense_in_it_is_no_pause(home: Project) -> None:
-    home.paused_file.write_text('{"project": 7, "sessions": {"a": {"since": "no"}, "b": null}}')
-    assert not Pauses(home).of_project() and not Pauses(home).on("a") and not Pauses(home).on("b")
-    home.paused_file.write_text('{"sessions": {"a": {"since": "2026-01-01T00:00:00Z", "until": "some day"}}}')
-    assert Pauses(home).on("a")
+def test_what_makes_no_sense_in_it_is_no_pause(where: Project) -> None:
+    where.paused_file.write_text('{"project": 7, "sessions": {"a": {"since": "no"}, "b": null}}')
+    assert not Pauses(where).of_project() and not Pauses(where).on("a") and not Pauses(where).on("b")
+    where.paused_file.write_text('{"sessions": {"a": {"since": "2026-01-01T00:00:00Z", "until": "some day"}}}')
+    assert Pauses(where).on("a")
 
 
-def test_all_who_pause_at_once_are_heard(home: Project) -> None:
-    pauses, names = Pauses(home), [f"s{number}" for number in range(24)]
+def test_all_who_pause_at_once_are_heard(where: Project) -> None:
+    pauses, names = Pauses(where), [f"s{number}" for number in range(24)]
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda name: pauses.begin(name, None), names))
     assert sorted(pauses.now().sessions) == sorted(names)
