@@ -95,7 +95,8 @@ def test_a_session_over_its_budget_is_compacted_by_itself(daemon: Daemon, projec
     assert talking.history[1:] == added
     assert set(talking.shown) < set(added)
     until(lambda: json.loads(talking.document("chat").read_text())["messages"][:1] != added[:1], "the chat on disk")
-    assert talking.call("session.previewRequest")["breakdown"]["needsCompaction"] is False
+    # The first may have come when half of them were there: then there is another one.
+    until(lambda: not talking.call("session.previewRequest")["breakdown"]["needsCompaction"], "room again")
     assert "compacted" in {event.get("action") for event in events}
 
 
