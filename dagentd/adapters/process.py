@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from dagentd.errors import DagentdError
 
+_TO_START = 8  # descriptors: both ends of three pipes, and of one that says why a program did not start
 _ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 _BUG = 70  # EX_SOFTWARE of sysexits.h
 _SILENT = "the daemon ended before it was ready, without a word: it was killed, or memory ran out"
@@ -157,6 +158,14 @@ def share_heap() -> None:
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
         if mallopt is not None:
             mallopt(_ARENA_MAX, 1)
+
+
+def check_descriptors() -> None:
+    """OSError if there are not enough to start a program and talk to it. Before Python 3.11.4 `subprocess` loses the
+    pipes that it has made when it cannot make the next one (gh-87474)."""
+    with contextlib.ExitStack() as held:
+        for _ in range(_TO_START):
+            held.callback(os.close, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
 
 
 def usage() -> Usage | None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from dagentd.adapters.process import check_descriptors
 from dagentd.errors import DagentdError, LimitReached, NotAllowed
 from dagentd.model.agx.config import Window
 from dagentd.model.agx.session import Tmux
@@ -72,6 +73,7 @@ def _literally(text: str) -> str:
 
 def _run(*arguments: str, patience: float = _PATIENCE) -> subprocess.CompletedProcess[str]:
     try:
+        check_descriptors()
         return subprocess.run(
             ["tmux", "-u", *arguments], env=_environment(), stdin=subprocess.DEVNULL, capture_output=True,
             encoding="utf-8", errors="surrogateescape", timeout=patience, check=False,

@@ -182,3 +182,40 @@ def test_threads_share_one_heap() -> None:
         return done.stderr.count("Arena ")
 
     assert heaps("shared") == 1 < heaps("each")
+
+
+# --- starting other programs --------------------------------------------------------------------------------------
+
+# argv: how many descriptors there are beside those that are open. Printed: how many of them are lost.
+_ASK = """
+import os, resource, sys
+from pathlib import Path
+from dagentd.adapters.git import command
+from dagentd.errors import DagentdError
+
+def free():
+    held = []
+    try:
+        while True:
+            held.append(os.open("/dev/null", os.O_RDONLY))
+    except OSError:
+        for fd in held:
+            os.close(fd)
+        return len(held)
+
+highest = max(int(name) for name in os.listdir("/proc/self/fd"))
+resource.setrlimit(resource.RLIMIT_NOFILE, (highest + int(sys.argv[1]), highest + 100))
+before = free()
+try:
+    command.ask(Path("."), "version")
+    print("answered", before - free())
+except DagentdError as error:
+    print("Too many" in error.message, before - free())
+"""
+
+
+@pytest.mark.parametrize("left", range(1, 12))
+def test_no_descriptor_is_lost_over_a_program_that_cannot_be_started(left: int) -> None:
+    """Python before 3.11.4 lost both ends of each pipe that it had made."""
+    done = subprocess.run([sys.executable, "-c", _ASK, str(left)], capture_output=True, text=True, check=True)
+    assert done.stdout in ("True 0\n", "answered 0\n") and (left > 3 or done.stdout == "True 0\n")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dagentd.adapters.claude import CallFailed
+from dagentd.adapters.process import check_descriptors
 
 LIFELINE = "DAGENTD_LIFELINE"
 
@@ -72,6 +73,7 @@ def _started(command: Sequence[str], more: dict[str, str], cwd: Path | None, fd:
         if _ended.is_set():
             raise CallFailed("stopped", "dagentd is stopping")
         try:
+            check_descriptors()
             process = subprocess.Popen(
                 command, stdin=pipe, stdout=pipe, stderr=pipe, pass_fds=(fd,), env=clean, cwd=cwd,
                 start_new_session=True,

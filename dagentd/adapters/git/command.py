@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from dagentd.adapters.process import check_descriptors
 from dagentd.errors import DagentdError, LimitReached, NotAllowed
 
 PATIENCE = 10.0  # seconds; a repository on a sleeping disk or a dead mount must not hold a thread for ever
@@ -17,6 +18,7 @@ def ask(folder: Path, *arguments: str, told: bytes = b"", answers: tuple[int, ..
     """What git prints, run in a folder and told something on its standard input; a DagentdError with git's own words
     if it refuses. `answers` are the exit statuses that are none: some commands say "no" by 1."""
     try:
+        check_descriptors()
         done = subprocess.run(
             [*_QUIET, *arguments], cwd=folder, env=environment(), input=told, capture_output=True,
             timeout=PATIENCE, check=False,

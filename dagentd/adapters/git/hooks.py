@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dagentd.adapters.git.command import PATIENCE, ask, environment
+from dagentd.adapters.process import check_descriptors
 from dagentd.errors import DagentdError
 
 _RUN, _CONFIGURABLE = (2, 36), (2, 54)  # `git hook run`; `hook.<name>.event` and `hook.<name>.command`
@@ -55,6 +56,7 @@ def fire(worktree: Path, event: str, token: str, settings: Mapping[str, str]) ->
     given |= {"GIT_CONFIG_COUNT": str(len(settings)), "DAGENTD_PROBE": token}
     command = ["git", "hook", "run", "--ignore-missing", event]
     try:
+        check_descriptors()
         subprocess.run(
             command, cwd=worktree, env={**environment(), **given}, stdin=subprocess.DEVNULL,
             capture_output=True, timeout=PATIENCE, check=False,
