@@ -12,6 +12,7 @@ from tests.planted import filler
 from tests.planted.drafts import Drafting, Drafts
 from tests.planted.facts import Distractor, Fact
 from tests.planted.phrases import Phrases
+from tests.planted.phrases_blind import BLIND
 from tests.planted.phrases_fresh import FRESH
 from tests.planted.phrases_further import FURTHER
 from tests.planted.phrases_held_out import HELD_OUT
@@ -22,7 +23,7 @@ from tests.planted.scenes import Scenes
 from tests.planted.scoring import Score, score
 from tests.planted.writer import Message, Writer
 
-Half = Literal["seen", "held_out", "fresh", "further", "offhand", "judge"]
+Half = Literal["seen", "held_out", "fresh", "further", "offhand", "judge", "blind"]
 HALVES: dict[Half, Phrases] = {
     "seen": SEEN,
     "held_out": HELD_OUT,
@@ -30,6 +31,7 @@ HALVES: dict[Half, Phrases] = {
     "further": FURTHER,
     "offhand": OFFHAND,
     "judge": JUDGE,
+    "blind": BLIND,
 }
 
 
