@@ -9,6 +9,7 @@ from functools import cached_property
 
 from dagentd.model.compaction.local import changes, phrases, prose
 from dagentd.model.compaction.local.judging import WEAK, Kind, judged
+from dagentd.model.compaction.local.orders import divided
 from dagentd.model.compaction.local.passages import passages
 from dagentd.model.compaction.local.subjects import Subject, subject, words
 
@@ -90,7 +91,7 @@ def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statem
     """Of one message, in order."""
     before: Statement | None = None
     turned = False
-    every = list(passages(said) if by_user else said)
+    every = [part for one in passages(said) for part in divided(one)] if by_user else list(said)
     for at, sentence in enumerate(every):
         if before is not None and before.strength and sentence.first:
             yield before
