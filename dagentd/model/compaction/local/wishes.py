@@ -62,8 +62,7 @@ class Wishes:
         return False
 
     def _reversed(self, new: Statement, sure: float) -> list[Item]:
-        old = [item for item in self._sharing(words(new.text)) if certainty(new, item.text, self._weight) >= sure]
-        return old
+        return [item for item in self._sharing(words(new.text)) if certainty(new, item.text, self._weight) >= sure]
 
     def done(self, claim: str, evidence: bool, *sources: str) -> bool:
         """A claim closes what it speaks of: as completed where something shows it, else only as no longer open."""
