@@ -27,8 +27,7 @@ DECIDED: tuple[Kind, ...] = ("decision", "constraint", "reversal")
 OTHERS = tuple(kind for kind in KINDS if kind not in DECIDED)
 
 
-# Told without an aim: `judge` has phrasings that nobody looked at while writing rules, so it shows how far these reach
-# beyond others; `offhand` the rules were written with, and its reversals are not all found yet.
+# Told without an aim: the rules were written with a look at both, and the reversals of these are not all found yet.
 UNTUNED = ("offhand", "judge")
 
 

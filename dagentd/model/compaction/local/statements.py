@@ -13,6 +13,7 @@ from dagentd.model.compaction.local.orders import divided
 from dagentd.model.compaction.local.passages import passages
 from dagentd.model.compaction.local.subjects import Subject, subject, words
 
+_WHERE = re.compile(r"(?:in|on|of|at|from) ")  # something is, and not what
 _CHANGES = re.compile(f"{changes.TURN.pattern}|{changes.SHIFT.pattern}", re.IGNORECASE)
 
 
@@ -126,4 +127,4 @@ def _around(every: list[prose.Sentence], at: int) -> str:
 
 def _things(named: re.Pattern[str], low: str) -> tuple[str, ...]:
     found = (group for match in named.finditer(low[:600]) for group in match.groups() if group)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(one for one in found if not _WHERE.match(one)))
