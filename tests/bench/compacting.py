@@ -27,9 +27,8 @@ DECIDED: tuple[Kind, ...] = ("decision", "constraint", "reversal")
 OTHERS = tuple(kind for kind in KINDS if kind not in DECIDED)
 
 
-# Told without an aim: `judge` and `blind` have phrasings that nobody looked at while writing rules, so they show how
-# far these reach beyond others, `judge` in odd words and `blind` in plain ones; `offhand` the rules were written with,
-# and its reversals are not all found yet.
+# Told without an aim: `blind` has phrasings that nobody looked at while writing rules, so it shows how far these reach
+# beyond others; `offhand` and `judge` they were written with a look at, and their reversals are not all found yet.
 UNTUNED = ("offhand", "judge", "blind")
 
 

@@ -16,9 +16,12 @@ POLITE = any_of(
     r"|would|might) " + _ADVERBS,
     r"\b(?:great|nice|good|lovely|awesome|cool|helpful|kind|perfect|love it|like it|appreciate it"
     r"|help(?: \w+){0,3}|happy"
-    r"|grateful|glad) if you (?:could|can|would|were to) " + _ADVERBS,
+    r"|grateful|glad) if (?:you|we) (?:could|can|would|were to) " + _ADVERBS,
     r"\b(?:do me a favou?r and|feel free to|i(?:['’]d| would) (?:like|love|want|need|ask) you to|i (?:need|want) you to"
     r"|may i ask you to|be so kind (?:as to|and)|your (?:next )?(?:job|task) is to) " + _ADVERBS,
+    r"(?<!['’]t )(?<!not )(?<!never )(?<!dont )\b(?:need|want|like|love|ask|trust|leave|expect|get|with|count on"
+    r"|rely on) you to "
+    r"(?!(?:know|be|understand|see|think)\b)" + _ADVERBS,
     r"^\W*(?:and |so |then )?(?:can|could) (?:we|i ask you to|someone|somebody) (?:please |also |maybe |perhaps )*"
     r"(?!(?:use|go|pick|take|choose|try|have|do|make do|live|still|really|trust|assume|say|not)\b)",
     r"^\W*if you (?:could|would|can) |^\W*(?:shouldn|couldn|can)['’]t (?:we|you) |\b(?:would|will"
@@ -45,6 +48,10 @@ OPINION = re.compile(
     r"\bwould you (?:rather |personally |ever )?(?:use|choose|pick|go|recommend|prefer|take|say|suggest|consider)\b"
 )
 PLEASE = re.compile(r"\w,? (?:please|pls)[.!]*$")
+TAKE_IT = re.compile(  # a question behind what is to be done: whether he does it
+    r"[,;.—–]\s+(?:can|could|will|would) you [\w ]{1,25}\b(?:it|that|this|that one|this one|those|them)"
+    r"(?: \w+){0,2}\s?\?+$"
+)
 TAG = re.compile(  # a question behind a statement, about nothing else
     r"[,.;]?\s+(?:(?:ok(?:ay)?|alright|all right|please|pls|deal|got it|understood|agreed|clear|yeah|right|cool"
     r"|(?:can|could"
@@ -75,8 +82,9 @@ MOMENTARY = any_of(  # asked of the next minute, and over with it
     r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on"
     r"|keep going|run|re-?run|show|explain|tell|describe|read|open|look|check|see(?! to)|try|have a look"
     r"|take a look|list|print|search|find|grep|start|stop here|wait|think|summari[sz]e|commit|push|pull|review|walk"
-    r"|give|paste|do it|do that|remember(?! (?:that|we) )|imagine|guess|confirm|know|remind|recommend|suggest|compare"
-    r"|elaborate|clarify)\b(?! into\b| (?:an?|who|how many)\b(?! (?:look|bit|moment|second|sec|minute)))",
+    r"|give|paste|do it|do that|remember(?! (?:that|we|to|about) )|imagine|guess|confirm|know|remind|recommend"
+    r"|suggest|compare|elaborate|clarify)\b(?! into\b"
+    r"| (?:an?|who|how many)\b(?! (?:look|bit|moment|second|sec|minute)))",
 )
 MOVING = any_of(  # of these, those that also choose: `proceed with Redis for the cache`
     r"^\W*(?:please |now |then |ok,? |and |let['’]?s |just )*(?:continue|go (?:on|ahead)|proceed|carry on"

@@ -100,12 +100,16 @@ def chunks(text: str) -> list[Chunk]:
     return [replace(chunk, ends=ends) for chunk, ends in zip(found, [*after, True], strict=False)]
 
 
+def unreasoned(text: str) -> str:
+    return _REASON.sub(" ", text)
+
+
 def _plain(text: str) -> str:
     """Without reasons and dates; `yarn -> bun (package manager)`, `package manager <- bun` and `this makes bun our
     package manager` in the usual words."""
     usual = _MAKES.sub(r"\1 as \2", _MADE.sub(r"\1 \2is ", text))
     usual = _ARROW.sub(r"\2: \1", _BACK.sub(r"\2: \1", _FRONTED.sub("for", usual)))
-    return _OF.sub(" ", _WHEN.sub("", _REASON.sub(" ", usual)))
+    return _OF.sub(" ", _WHEN.sub("", unreasoned(usual)))
 
 
 def _chunk(tokens: list[str], between: str, begins: bool) -> Chunk:

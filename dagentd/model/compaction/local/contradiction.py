@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dagentd.model.compaction.local import phrases
 from dagentd.model.compaction.local.choices import another_choice, is_choice
+from dagentd.model.compaction.local.chunks import unreasoned
 from dagentd.model.compaction.local.counting import BARE, comparable, recounts
 from dagentd.model.compaction.local.frames import reframes
 from dagentd.model.compaction.local.rejection import rejects
@@ -42,7 +43,8 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
         return sure
     if reframes(new, old):
         return BARE
-    if _says_more(new, old, one, other, weight):
+    bare = subject(unreasoned(new.text)), subject(unreasoned(old))  # two choices may have one reason
+    if _says_more(new, old, one, other, weight) and _says_more(new, old, *bare, weight):
         return 0.9
     alike = likeness(one.content, other.content, weight) / 4
     if one.values and other.values:
@@ -65,6 +67,8 @@ def _names(new: Statement, old: str, one: Subject, other: Subject, weight: Weigh
 def _hit(phrase: str, one: Subject, other: Subject, weight: Weight) -> float:
     named = subject(phrase)
     wanted, there = named.content | named.values, other.content | other.values | other.units
+    if wanted & one.names and not wanted & one.names & there:
+        return 0.0  # it names something else
     if not wanted or containment(wanted, there, weight) < 0.6:
         return 0.0
     return 0.2 + likeness(one.content | wanted, other.content, weight)

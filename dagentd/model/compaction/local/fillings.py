@@ -86,7 +86,8 @@ def _named_for(link: _Link) -> Filling | None:
 def _told_of(link: _Link) -> Filling | None:
     """Cache: Redis; for the cache, we take Redis; about the cache, it is Redis."""
     one, two = link.one, link.two
-    if not one.value and (("K" in link.between and not link.taken) or ("F" in one.before and not link.used)):
+    told = two.named or two.counts or two.ends or len(two.stems) == 1  # else it only leads up to what comes
+    if not one.value and (("K" in link.between and not link.taken and told) or ("F" in one.before and not link.used)):
         return Filling(one.stems, two, 3)
     if re.fullmatch("PX*C", link.between) and one.definite:
         return Filling(one.stems, two, 2)

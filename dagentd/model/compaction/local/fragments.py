@@ -18,6 +18,7 @@ _SECTION = re.compile(  # of what somebody plans, when it decides nothing: for t
     r"|hints?|tips?|deadlines?|milestones?|non-goals?|motivation|purpose|reminders?|to-?dos?)\W{0,3}[:：]"
 )
 HENCE = re.compile(r"^\W*(?:so|then|hence|thus|therefore|instead|because|it|that|this|we do)\b|\b(?:then|instead)\W*$")
+_DENIED = re.compile(r"^\W*no \w")
 _THEN = re.compile(r"\bthen\b")
 
 
@@ -44,6 +45,16 @@ def is_title(text: str) -> bool:
     if text.count(" ") > TITLE or text.endswith((".", "!", "?", ",")) or phrases.TALK.match(low):
         return False
     return bool(words(text)) and not has_value(text) and not phrases.LABEL.search(low)
+
+
+def is_fragment(text: str) -> bool:
+    """As a whole message: a word or two that say nothing of anything. `burst 8`, `without`, `hm`; not `no ORMs`."""
+    low = text.lower()
+    if text.count(" ") > 1 or not text.isascii() or _DENIED.match(low) or phrases.KEYED.match(low):
+        return False
+    said = phrases.LABEL.search(low) or phrases.CHOICE.search(low) or asking.REQUEST.search(low) or changes.turns(low)
+    firm = phrases.FIRM.search(low) and words(text)
+    return not (said or firm or changes.replaces(low) or topics(text).filled)
 
 
 def has_label(low: str) -> bool:

@@ -47,11 +47,13 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
         return ordered
     if polite and not meant.settled(low[: polite.start()]):
         return None
+    if (asked := asking.TAKE_IT.search(low)) and not meant.weighed(low[: asked.start()]):
+        return "request", STRONG
     plain = asking.TAG.sub("", low)
     if plain.endswith(("?", "？")):
         return ("decision", STRONG) if asking.MAY_WE.match(low) and changes.turns(low) else None
     if meant.weighed(plain) and not meant.firm(plain) and not meant.settled(plain):
-        return ("request", STRONG) if asking.WISHED.search(plain) else None
+        return ("request", STRONG) if asking.WISHED.search(plain) else _behind_colon(text)
     if phrases.FIRM.search(plain):
         return "decision", STRONG
     if meant.asks(plain):
@@ -105,7 +107,8 @@ def _told(text: str, low: str) -> Rated | None:
         return "request", STRONG
     if phrases.TALK.match(low) or momentary:
         weak = WEAK if phrases.TALK.match(low) else MEDIUM
-        return ("fact", weak) if _PRECISE.search(text) or phrases.KEYED.match(low) else None
+        rest = None if momentary else _behind_talk(text)
+        return rest or (("fact", weak) if _PRECISE.search(text) or phrases.KEYED.match(low) else None)
     if any(each.sure == 3 and _is_choice(each.value) for each in topics(text).filled):
         return "decision", STRONG
     if _PRECISE.search(text) or phrases.KEYED.match(low) or _NAMED.search(text) or low.startswith(("please ", "pls ")):
@@ -113,6 +116,23 @@ def _told(text: str, low: str) -> Rated | None:
     if text.endswith((":", "：")) or (text.isascii() and len(words(text)) < 2):
         return None
     return ("fact", WEAK) if len(text) >= 6 else None
+
+
+def _behind_colon(text: str) -> Rated | None:
+    """What is led up to by a word that weighs: `my wish list has one entry: rotate the tokens`."""
+    intro, _, rest = text.rpartition(": ")
+    low = intro.lower()
+    if len(words(rest)) < 2 or not phrases.LISTED.search(low) or rest.endswith("?"):
+        return None
+    rated = judged(rest, "", True)
+    return rated and ("request", STRONG)
+
+
+def _behind_talk(text: str) -> Rated | None:
+    """`Looks good, but the proxy needs Caddy.`"""
+    _, comma, rest = text.partition(", ")
+    rated = judged(rest, "", True) if comma and words(rest) else None
+    return rated if rated is not None and rated[1] > WEAK else None
 
 
 def _is_choice(value: Chunk) -> bool:

@@ -29,6 +29,8 @@ _OTHERS = re.compile(
 )
 _BUT = re.compile(r"[,;—–] (?:so|but|and|hence|thus|therefore|anyway|still|then|yet)\b|[.!?;] ")
 CLAUSES = re.compile(r"[,;.?!—–]\s|\s\(|\s(?:but|so|yet|while|hence|therefore)\s")
+_FEW = 3  # words of one thing
+_LAST = re.compile(r"(?:^|[,;.] )(?P<before>[^,;.:]+)(?P<mark>[;:]) (?P<value>[^;:?]+)$")
 PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s")
 
 
@@ -53,12 +55,26 @@ def _unreal(low: str) -> int:
 
 def settled(low: str) -> bool:
     """It weighs something and then decides, each in a clause of its own: `X would have been nice, but we take Y.`"""
+    if phrases.HEARSAY.search(low.partition(": ")[0]) and ": " in low:
+        return False
     begin = _unreal(low)
     if begin:
         turn = _BUT.search(low, begin)
         low = low[turn.start() :] if turn else ""
     parts = {*PARTS.split(low), *CLAUSES.split(low)}
-    return any(_decides(part) and not weighed(part) and " or " not in part for part in parts)
+    return _valued(low) or any(_decides(part) and not weighed(part) and " or " not in part for part in parts)
+
+
+def _valued(low: str) -> bool:
+    """A number behind a semicolon, or one thing behind a colon and what was said plainly: `60 was perhaps too low; 90
+    rows`, `one candidate is left, and I signed it: Caddy`."""
+    found = _LAST.search(low)
+    if found is None or weighed(found["value"]) or " or " in found["value"]:
+        return False
+    if found["mark"] == ";":
+        return re.search(r"\d", found["value"]) is not None
+    plain = found["before"].count(" ") > 1 and not weighed(found["before"])
+    return plain and len(found["value"].split()) <= _FEW and not re.search(r",| and ", found["value"])
 
 
 def _decides(clause: str) -> bool:
@@ -75,7 +91,7 @@ def _decides(clause: str) -> bool:
 
 def asks(low: str) -> bool:
     """Also without a mark; not so `should anybody ask, the cache is Redis`."""
-    if not asking.QUESTION.match(low) or "? " in low or ": " in low:
+    if not asking.QUESTION.match(low) or "? " in low or ": " in low or low.endswith("."):
         return False
     _, *rest = PARTS.split(low)
     return not any(_decides(part) and not weighed(part) for part in rest)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from dagentd.model.compaction.local import asking, changes, meant, phrases, prose
+from dagentd.model.compaction.local.chunks import chunks
 from dagentd.model.compaction.local.fragments import (
     FEW,
     HENCE,
@@ -45,6 +46,7 @@ _THAT = re.compile(r"^\W*(?:and |so |but |yes,? )*(?:that|this|it|both|which|tho
 _SO = re.compile(r"^\W*(?:so|hence|thus|therefore)\b")
 _BACK = re.compile(r"^\W*(?:yes\W+)?(?:that|this)\b|\b(?:it|that|this)\W*$")
 _USE = re.compile(r"^\W*(?:(?:yes|yep|yeah|right|namely|and|i mean)\W+)?(?:for|as|in|on|at|that|this|it)\b")
+_IT, _ITS = re.compile(r"\b(?:it|them)\b"), re.compile(r"\b(?:its|their) \w+")
 _SEVERAL = re.compile(r"\w[.!?] \S")
 _REMARK = re.compile(r"\b(?:it|that|this|no|not|never)\b|n['’]t\b")
 
@@ -76,10 +78,20 @@ def _opens(text: str, following: str) -> bool:
 
 def _under_its_title(sentence: prose.Sentence) -> prose.Sentence:
     """What is only a choice, in a list or below a heading."""
+    if sentence.lead.endswith("?"):
+        return _under_its_question(sentence)
     title = sentence.lead.strip("#*_ :：").strip()
     if not title or not is_title(title) or not subject(f"- {sentence.text}").names or not lacks_topic(sentence.text):
         return sentence
     return replace(sentence, text=f"{title}: {sentence.text}")
+
+
+def _under_its_question(sentence: prose.Sentence) -> prose.Sentence:
+    """What is only a choice, as an answer to what is quoted above it."""
+    choice, low = meant.PARTS.split(sentence.text)[0], sentence.text.lower()
+    if not sentence.first or sentence.text.endswith("?") or phrases.TALK.match(low) or not lacks_topic(choice):
+        return sentence
+    return replace(sentence, text=f"{sentence.lead} {sentence.text}")
 
 
 def _continue(held: prose.Sentence, sentence: prose.Sentence) -> bool:
@@ -135,11 +147,21 @@ def _depends(before: str, earlier: str, text: str, low: str) -> bool:
         return waits or bool(HENCE.search(low)) or not _both_stand(before, text)
     if waits and (is_key(text, low) or _RULING.match(low)):
         return True
+    if _leans(text):
+        return True
     if _THAT.match(low) and (before.count(" ") <= TITLE or changes.turns(low)) and "? " not in before:
         return True
     if changes.turns(low) or changes.turns(earlier):
         return bool(shared_topic(before, text)) or (chooses_only(earlier) and lacks_topic(before))
     return False
+
+
+def _leans(text: str) -> bool:
+    """It speaks of what was said before it, and has something definite to say of that: `Caddy shall be its heir.`"""
+    clause = _ITS.sub("it", meant.PARTS.split(text)[0])
+    if not _IT.search(clause.lower()) or topics(clause).spoken:
+        return False
+    return has_value(f"- {clause}") or any(chunk.before.endswith("U") for chunk in chunks(clause))
 
 
 def _used_for(before: str, text: str) -> bool:

@@ -70,7 +70,7 @@ FIRM = any_of(  # the part of these that an explanation rarely has
     r"\b(?:must(?: not|n['’]?t)?|never|always|at (?:most|least)|no (?:more|less|fewer|later) than"
     r"|mandatory|forbidden|non-negotiable|by no means|refrain|no-?go|prohibited|unacceptable|not acceptable|obliged"
     r"|required to"
-    r"|not allowed|may not|hard limit)\b|必须|必須|禁止|niemals|jamais|nunca",
+    r"|not allowed|may not|hard limit)\b|🚫|⛔|必须|必須|禁止|niemals|jamais|nunca",
 )
 CHOICE = any_of(
     r"^(?:\W|and |so |then |also |please |pls |now |ok(?:ay)?,? |no,? |just |we )*(?:use|go with"
@@ -187,6 +187,7 @@ DOUBT = any_of(  # only weighed, asked about or put off
     r"|remind me)(?: \w+){0,3} (?:what|why"
     r"|how|whether|if|about)|vielleicht|könnte|quizás|tal vez|peut-être|pourrait)\b",
 )
+LISTED = any_of(r"\b(?:wish[ -]?list|wish|list|plate|backlog|board|agenda)\b")
 HEDGED = any_of(  # how an assistant tells of what it did not choose
     r"\b(?:would (?:be|have|fit|suit|work|make|do|probably|also|help|solve)|for (?:example|instance)|pros?\b|cons\b"
     r"|if (?:we|you) (?:use|go|went|want|prefer|like)|either|whether|i (?:guess|suspect)|(?:sounds?|looks?) (?:tempting"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 LONGEST = 320  # characters of one statement; what is longer is cut at a word
 _READ = 4 * LONGEST  # characters of a sentence that are looked at
 _WHOLE = 60_000  # a longer message is something pasted: people write before and after it
-_FENCE = re.compile(r"\s{0,8}(```+|~~~+)")
+_QUOTED = re.compile(r"\s*(?:[-*+•]\s+)?>[>\s]*([^>].*\?)\s*$")  # a question that is answered below it
+_FENCE = re.compile(r"\s{0,8}(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(```+|~~~+)")
 _TAG = re.compile(r"\s*<([a-zA-Z][\w.:-]*)(?:\s[^<>]*)?>")
 _BULLET = re.compile(r"\s*(?:[-*+•–]|\(?\d{1,3}[.)]|\(?[a-z]\)|\[[ xX]\]|[☐☑✓✅➡→])\s+(?:\[[ xX]\]\s+)?")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|[^\w\s]{3,}\s*$)")
@@ -26,6 +27,8 @@ _END = re.compile(r"(?:(?<=[.!?…])[\"'”’)\]*_`]{0,3}\s+|(?<=[。！？])[�
 _NO_END = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|z\.B|d\.h|bzw|p\.ej|Mr|Mrs|Dr|St|No|Nr|Fig|ca|v)|\b[A-Z]|^\W*\d+)\.$"
 )
+# Given a new tenant / When the quota is read / Then it shows 70 seats
+_GOES_ON = re.compile(r"(?:when|then|and|but|so|because|since|which|where) \w", re.IGNORECASE)
 _SED = re.compile(r"(?<!\S)s/([^/\s]+)/([^/\s]+)/g?(?!\S)")  # how a developer writes that one becomes the other
 _GREETING = re.compile(
     r"^(?:(?:ok(?:ay)?|great|thanks?(?: you)?|perfect|cool|nice|good|hi|hey|hello|sure|got it|understood|right"
@@ -39,8 +42,8 @@ _GREETING = re.compile(
 
 @dataclass(frozen=True)
 class Sentence:
-    """`lead` is the heading or the line with a colon that it stands under; `first` is whether it opens a paragraph or a
-    bullet, `listed` whether it is one."""
+    """`lead` is the heading, the line with a colon or the quoted question that it stands under; `first` is whether it
+    opens a paragraph or a bullet, `listed` whether it is one."""
 
     text: str
     lead: str = ""
@@ -82,8 +85,12 @@ def _paragraphs(words: str) -> Iterator[tuple[str, str, bool]]:
     before it. A heading leads the lines below it too, a line with a colon only bullets."""
     held = lead = under = ""
     listed = headed = False
+    asked = ""
     for line in _spoken(words):
         bullet = _BULLET.match(line)
+        if quoted := _QUOTED.match(line):
+            asked = quoted[1]
+            line, bullet = "", None
         if held and not bullet and line and _continues(held, line):
             held = f"{held} {line.strip()}"
             continue
@@ -92,14 +99,17 @@ def _paragraphs(words: str) -> Iterator[tuple[str, str, bool]]:
         heading = bool(line) and not bullet and bool(_HEADING.match(line))
         if line and not bullet and not (headed and not heading):
             lead, headed = (line if heading or line.endswith((":", "：")) else ""), heading
-        listed, under = bool(bullet), lead if bullet or (headed and not heading) else ""
+        listed, under = bool(bullet), lead if bullet or (headed and not heading) else asked
+        asked = "" if line else asked
         held = line[bullet.end() :] if bullet else "" if heading else line
     if held:
         yield held, under, listed
 
 
 def _continues(held: str, line: str) -> bool:
-    return len(held) >= 50 and held[-1] not in ".!?:;。！？" and (line[0].islower() or line[:2].isspace())
+    if held[-1] in ".!?:;。！？":
+        return False
+    return bool(_GOES_ON.match(line)) or (len(held) >= 50 and (line[0].islower() or line[:2].isspace()))
 
 
 def _spoken(words: str) -> Iterator[str]:
@@ -127,6 +137,8 @@ def _within(line: str, fence: str, tag: str) -> tuple[str, str]:
 
 def _is_data(line: str) -> bool:
     begin = line[:400]
+    if _QUOTED.match(begin):
+        return False
     if begin.lstrip().startswith(">") or _LOGGED.match(begin):
         return True
     coded = begin.rstrip().endswith(_CODE_ENDS) or bool(_CODE.match(begin))

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from dagentd.model.compaction.items import Item
-from dagentd.model.compaction.local import asking, phrases, progress, prose, wishes
+from dagentd.model.compaction.local import asking, meant, phrases, progress, prose, wishes
 from dagentd.model.compaction.local.deeds import Deed, deeds
 from dagentd.model.compaction.local.draft import Draft, tokens
 from dagentd.model.compaction.local.failures import Failures
+from dagentd.model.compaction.local.fragments import is_fragment
 from dagentd.model.compaction.local.judging import MEDIUM, STRONG, WEAK
 from dagentd.model.compaction.local.matters import Matters
 from dagentd.model.compaction.local.reported import errors
@@ -35,7 +36,7 @@ class Reading:
         self._failures, self._work = Failures(self._draft), Work(self._draft)
         self._evidence = False  # whether something was achieved since the user spoke last
         self._asked: list[str] = []  # ids of what the user's last message asked for
-        self._proposal = ""
+        self._proposal = self._question = ""
         self._explains = False  # whether the user asked how something is, so that what is told decides nothing
 
     def operations(self) -> list[Operation]:
@@ -67,7 +68,11 @@ class Reading:
         if not said and not turn.words.strip():
             return
         self._affirmed(at, turn)
+        question, self._question = self._question, ""
         self._evidence, self._asked, self._proposal = False, [], ""
+        if len(said) == 1 and is_fragment(said[0].text):
+            self._answered(question, said[0].text, at, turn)
+            return
         self._explains = any(asking.EXPLAIN.search(one.text.lower()) for one in said)
         for one in said:
             self._wishes.withdrawn(one.text, turn.id)
@@ -109,13 +114,22 @@ class Reading:
             agreed = prose.shortened(f"{text} (user: {prose.shortened(turn.words, 60)})", 400)
             self._matters.take(Statement("decision", agreed, STRONG, True), "decisions", turn.id, at, True)
 
+    def _answered(self, question: str, text: str, at: int, turn: Turn) -> None:
+        """A word or two are a decision together with the question that they answer, and nothing else."""
+        low = text.lower()
+        if question and not phrases.TALK.match(low) and not phrases.AFFIRMED.match(low) and not meant.weighed(low):
+            agreed = Statement("decision", prose.shortened(f"{question} {text}", 400), STRONG, True)
+            self._matters.take(agreed, "decisions", turn.id, at, True)
+
     def _from_assistant(self, at: int, turn: Turn) -> None:
         said = list(prose.sentences(turn.words))
         for found in statements(said, by_user=False):
             if not phrases.BLOCKED.match(found.low) and not (found.only_told and self._explains):
                 self._stated(found, at, turn)
         self._claimed(wishes.claims(said), turn)
-        if any(one.text.endswith(("?", "？")) for one in said):
+        questions = [one.text for one in said if one.text.endswith(("?", "？"))]
+        self._question = prose.ungreeted(questions[-1]) if questions else ""
+        if questions:
             self._matters.asked(at)
         for one in said:
             if phrases.PROPOSAL.search(one.text.lower()):

@@ -18,12 +18,17 @@ _BAN = re.compile(r"^\W*(?:(?:and|please|pls|also)\s+)*(?:do not|don['’]?t|nev
 def on_topic(new: Statement, old: str) -> float:
     """How sure it is that both fill the same slot, and differently; 0 where one of them fills none."""
     topic = shared_topic(new.text, old) or (common_topic(new.text, old) if new.marker else frozenset())
-    if not topic:
+    if not topic or (_is_beside(topic, new.text) and _is_beside(topic, old)):
         return 0.0
     counted = numbers(new.text) or numbers(old) or counts(new.text, topic) != counts(old, topic)
     if counted and not (names(new.text, topic) and names(old, topic)):
         return renumbered(new, old, topic)
     return max(_named(new, old, topic), _rechosen(new, old, topic))
+
+
+def _is_beside(topic: Words, text: str) -> bool:
+    """It has these words, and is about something else."""
+    return any(topic.isdisjoint(each) for each in topics(text).sure)
 
 
 def retold(new: Statement, old: str) -> bool:

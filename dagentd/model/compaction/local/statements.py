@@ -9,9 +9,11 @@ from functools import cached_property
 
 from dagentd.model.compaction.local import changes, phrases, prose
 from dagentd.model.compaction.local.judging import WEAK, Kind, judged
+from dagentd.model.compaction.local.orders import divided
 from dagentd.model.compaction.local.passages import passages
 from dagentd.model.compaction.local.subjects import Subject, subject, words
 
+_WHERE = re.compile(r"(?:in|on|of|at|from) ")  # something is, and not what
 _CHANGES = re.compile(f"{changes.TURN.pattern}|{changes.SHIFT.pattern}", re.IGNORECASE)
 
 
@@ -90,7 +92,7 @@ def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statem
     """Of one message, in order."""
     before: Statement | None = None
     turned = False
-    every = list(passages(said) if by_user else said)
+    every = [part for one in passages(said) for part in divided(one)] if by_user else list(said)
     for at, sentence in enumerate(every):
         if before is not None and before.strength and sentence.first:
             yield before
@@ -125,4 +127,4 @@ def _around(every: list[prose.Sentence], at: int) -> str:
 
 def _things(named: re.Pattern[str], low: str) -> tuple[str, ...]:
     found = (group for match in named.finditer(low[:600]) for group in match.groups() if group)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(one for one in found if not _WHERE.match(one)))

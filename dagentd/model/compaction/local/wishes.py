@@ -10,6 +10,7 @@ from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.local import asking, prose
 from dagentd.model.compaction.local.contradiction import certainty
 from dagentd.model.compaction.local.draft import Draft
+from dagentd.model.compaction.local.objects import objects, of_others, recounted
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Words, containment, likeness, words
 
@@ -29,7 +30,8 @@ class Wishes:
         """Its id; the same wish twice is one."""
         about = words(wish.text)
         for item in self._sharing(about):
-            if likeness(about, words(item.text), self._weight) >= _SAME:
+            alike = likeness(about, words(item.text), self._weight) >= _SAME
+            if alike and objects(wish.text) == objects(item.text):
                 self._draft.also(item.id, source)
                 return item.id
         if changed := self.changed(wish, source):
@@ -40,7 +42,9 @@ class Wishes:
 
     def changed(self, new: Statement, source: str) -> list[Item]:
         """What was asked for otherwise: of a wish that is reversed only the newest side stays."""
-        old = self._reversed(new, 0.5)
+        old = [item for item in self._reversed(new, 0.5) if _changes(new, item.text)]
+        for item in old:
+            self._forget(item)
         after = [self._draft.supersede(item, new.text, source) for item in old]
         for item in after[-1:]:
             self._index(item)
@@ -54,13 +58,11 @@ class Wishes:
         for item in self._reversed(new, 0.4):
             if item.list == "pending":
                 self._draft.resolve(item, source)
+                self._forget(item)
         return False
 
     def _reversed(self, new: Statement, sure: float) -> list[Item]:
-        old = [item for item in self._sharing(words(new.text)) if certainty(new, item.text, self._weight) >= sure]
-        for item in old:
-            self._forget(item)
-        return old
+        return [item for item in self._sharing(words(new.text)) if certainty(new, item.text, self._weight) >= sure]
 
     def done(self, claim: str, evidence: bool, *sources: str) -> bool:
         """A claim closes what it speaks of: as completed where something shows it, else only as no longer open."""
@@ -101,7 +103,9 @@ class Wishes:
 
     def _covers(self, claim: str, item: Item) -> bool:
         about = words(item.text)
-        return len(about) > 1 and containment(about, words(claim), self._weight) >= _DONE
+        if len(about) < 2 or of_others(claim, item.text):
+            return False
+        return containment(about, words(claim), self._weight) >= _DONE
 
     def _sharing(self, about: Words) -> list[Item]:
         ids = sorted({id for word in about for id in islice(reversed(self._about.get(word, {})), MOST)})
@@ -117,6 +121,14 @@ class Wishes:
     def _forget(self, item: Item) -> None:
         for word in words(item.text):
             self._about[word].pop(item.id, None)
+
+
+def _changes(new: Statement, old: str) -> bool:
+    """Whoever asks for something more says so no less plainly than for the first; only what takes something back or
+    counts otherwise is a change."""
+    if new.marker > 1 or new.rejected or new.dropped:
+        return True
+    return recounted(new.text, old) and not of_others(new.text, old)
 
 
 def claims(sentences: list[prose.Sentence]) -> list[str]:
