@@ -57,6 +57,7 @@ def test_what_differs_in_its_object_is_another_request(one: str, other: str) -> 
     [
         ("retry 3 times", "retry 5 times"),
         ("retry a failed upload 3 times", "retry a failed upload 5 times"),
+        ("Please add 3 retries to the uploader.", "Please add 5 retries to the uploader."),
     ],
 )
 def test_another_count_of_the_same_is_a_change(old: str, new: str) -> None:
@@ -76,6 +77,11 @@ def test_another_count_of_the_same_is_a_change(old: str, new: str) -> None:
             "write the importer and all amounts must be in cents",
             "write the importer",
             "all amounts must be in cents",
+        ),
+        (
+            "add dark mode, and make sure the toggle is never hidden",
+            "add dark mode",
+            "make sure the toggle is never hidden",
         ),
         (
             "add an export button, it must never show for guests",
@@ -105,6 +111,15 @@ def test_a_word_or_two_decide_nothing(said: str) -> None:
 def test_what_answers_a_question_is_kept_with_it(asked: str, said: str, known: str) -> None:
     (held,) = decisions(user("Please build the limiter."), assistant(asked), user(said))
     assert said in held and known in held
+
+
+def test_what_answers_a_question_about_nothing_is_not() -> None:
+    assert decisions(user("Please build the limiter."), assistant("Done. Anything else?"), user("tests")) == []
+
+
+def test_a_request_of_a_number_alone_is_closed_by_that_number() -> None:
+    told = user("fix bug 12"), user("fix bug 13"), used("Edit", file_path="src/a.py"), assistant("Fixed bug 12.")
+    assert after(*told)["pending"] == ["fix bug 13"]
 
 
 @pytest.mark.parametrize("said", ["no ORMs", "page size: 50", "tabs, not spaces", "Postgres for the queue", "use tabs"])

@@ -52,7 +52,6 @@ def test_questions_guesses_and_hearsay_are_not(said: str) -> None:
     ("said", "needed"),
     [
         ("Given a new tenant\nWhen the quota is read\nThen it shows 70 seats", ("quota", "70 seats")),
-        ("For the proxy of the shop\nand for the mailer\nwe take caddy", ("proxy", "mailer")),
         ("> and what do we take for the proxy?\n\nCaddy, since it does TLS.", ("proxy", "Caddy")),
         ("- > and for the proxy?\n\nCaddy, since it does TLS.", ("proxy", "Caddy")),
         ("I fear nginx is the wrong fit for the proxy. Caddy shall be its heir.", ("proxy", "Caddy")),

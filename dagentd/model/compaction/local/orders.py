@@ -12,6 +12,7 @@ from dagentd.model.compaction.local.judging import judged
 from dagentd.model.compaction.local.subjects import words
 
 _BETWEEN = re.compile(r"\s*[;,—–]\s+(?:and |but )?|\s+(?:and|but)\s+")
+_SEE_TO = re.compile(r"(?:please )?make sure\b")
 _LEANS = re.compile(r"^(?:it|its|they|their|he|she|that|this|these|those|which|both|must|so)\b")
 
 
@@ -35,4 +36,6 @@ def _is_order(text: str) -> bool:
 
 def _is_rule(text: str) -> bool:
     low = text.lower()
-    return bool(phrases.FIRM.search(low)) and judged(text, "", True) is not None and not asking.REQUEST.search(low)
+    if not phrases.FIRM.search(low) or judged(text, "", True) is None:
+        return False
+    return bool(_SEE_TO.match(low)) or not asking.REQUEST.search(low)

@@ -28,7 +28,8 @@ _NO_END = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|z\.B|d\.h|bzw|p\.ej|Mr|Mrs|Dr|St|No|Nr|Fig|ca|v)|\b[A-Z]|^\W*\d+)\.$"
 )
 # Given a new tenant / When the quota is read / Then it shows 70 seats
-_GOES_ON = re.compile(r"(?:when|then|and|but|so|because|since|which|where) \w", re.IGNORECASE)
+_GOES_ON = re.compile(r"(?:when|because|since|which|where) \w", re.IGNORECASE)
+_SUPPOSED, _THEN = re.compile(r"\W*(?:given|when|if)\b", re.IGNORECASE), re.compile(r"then \w", re.IGNORECASE)
 _SED = re.compile(r"(?<!\S)s/([^/\s]+)/([^/\s]+)/g?(?!\S)")  # how a developer writes that one becomes the other
 _GREETING = re.compile(
     r"^(?:(?:ok(?:ay)?|great|thanks?(?: you)?|perfect|cool|nice|good|hi|hey|hello|sure|got it|understood|right"
@@ -109,7 +110,9 @@ def _paragraphs(words: str) -> Iterator[tuple[str, str, bool]]:
 def _continues(held: str, line: str) -> bool:
     if held[-1] in ".!?:;。！？":
         return False
-    return bool(_GOES_ON.match(line)) or (len(held) >= 50 and (line[0].islower() or line[:2].isspace()))
+    if _GOES_ON.match(line) or (_SUPPOSED.match(held) and _THEN.match(line)):
+        return True
+    return len(held) >= 50 and (line[0].islower() or line[:2].isspace())
 
 
 def _spoken(words: str) -> Iterator[str]:

@@ -117,7 +117,8 @@ class Reading:
     def _answered(self, question: str, text: str, at: int, turn: Turn) -> None:
         """A word or two are a decision together with the question that they answer, and nothing else."""
         low = text.lower()
-        if question and not phrases.TALK.match(low) and not phrases.AFFIRMED.match(low) and not meant.weighed(low):
+        idle = phrases.TALK.match(low) or phrases.AFFIRMED.match(low) or meant.weighed(low)
+        if words(question) and not idle:
             agreed = Statement("decision", prose.shortened(f"{question} {text}", 400), STRONG, True)
             self._matters.take(agreed, "decisions", turn.id, at, True)
 

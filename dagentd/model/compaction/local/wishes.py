@@ -12,7 +12,7 @@ from dagentd.model.compaction.local.contradiction import certainty
 from dagentd.model.compaction.local.draft import Draft
 from dagentd.model.compaction.local.objects import objects, of_others, recounted
 from dagentd.model.compaction.local.statements import Statement
-from dagentd.model.compaction.local.subjects import Words, containment, likeness, words
+from dagentd.model.compaction.local.subjects import Words, containment, likeness, subject, words
 
 MOST = 40  # open ones; these never leave a checkpoint for want of room
 _DONE = 0.6
@@ -31,7 +31,7 @@ class Wishes:
         about = words(wish.text)
         for item in self._sharing(about):
             alike = likeness(about, words(item.text), self._weight) >= _SAME
-            if alike and objects(wish.text) == objects(item.text):
+            if alike and objects(wish.text) == objects(item.text) and not recounted(wish.text, item.text):
                 self._draft.also(item.id, source)
                 return item.id
         if changed := self.changed(wish, source):
@@ -102,10 +102,10 @@ class Wishes:
         )
 
     def _covers(self, claim: str, item: Item) -> bool:
-        about = words(item.text)
+        about, said = (words(text) | subject(text).values for text in (item.text, claim))
         if len(about) < 2 or of_others(claim, item.text):
             return False
-        return containment(about, words(claim), self._weight) >= _DONE
+        return containment(about, said, self._weight) >= _DONE
 
     def _sharing(self, about: Words) -> list[Item]:
         ids = sorted({id for word in about for id in islice(reversed(self._about.get(word, {})), MOST)})
