@@ -202,6 +202,7 @@ class State:
         documents = record.body.get("documents")
         if isinstance(documents, dict):
             self.seen = documents
+            self.compacted_outside = False  # the chat that belongs to it was among them
 
     def counted(self, entry: Entry, tokens: int) -> None:
         self.entries.count(entry, tokens)

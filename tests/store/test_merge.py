@@ -308,6 +308,22 @@ def test_a_clear_after_the_apps_compaction_is_a_clear(served: Served, wait: Wait
     assert served.shown() == [] and [record["why"] for record in served.records("left")] == ["compacted", "cleared"]
 
 
+def test_so_is_one_after_a_compaction_of_the_apps_that_ours_was_before(served: Served, wait: Wait) -> None:
+    """Both have the same version, so the app's is an edit of ours, and the chat that came with it a clear."""
+    checkpoint = _compacted(served)
+    wait(5)
+    served.session.update_checkpoint({"summary": {"pending": ["ours"]}})
+    served.app.write(checkpoint, "checkpoint")
+    served.app.clear()
+    served.flush()
+    assert served.shown() == []
+    served.add("new")
+    wait(5)
+    served.app.clear()
+    served.flush()
+    assert served.shown() == []
+
+
 def _died_before_replacing(served: Served) -> None:
     """What others wrote is in the journal, and still on disk."""
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in served.app.paths.values()}
