@@ -13,7 +13,8 @@ from tests.store.served import Served
 
 
 @pytest.fixture
-def served(project: SampleProject, tmp_path: Path) -> Iterator[Served]:
+def served(project: SampleProject, tmp_path: Path, wait: Callable[[float], None]) -> Iterator[Served]:
+    """Closed while the clock still shows what `wait` set it to: put back, it would have us wait as long once more."""
     bench = Served(project.worktree, project.feature, tmp_path / "index.sqlite")
     yield bench
     bench.close()
