@@ -27,9 +27,10 @@ DECIDED: tuple[Kind, ...] = ("decision", "constraint", "reversal")
 OTHERS = tuple(kind for kind in KINDS if kind not in DECIDED)
 
 
-# Told without an aim: `blind` has phrasings that nobody looked at while writing rules, so it shows how far these reach
-# beyond others; `offhand` and `judge` they were written with a look at, and their reversals are not all found yet.
-UNTUNED = ("offhand", "judge", "blind")
+# Told without an aim: `stranger` has phrasings that nobody looked at while writing rules, so it shows how far these
+# reach beyond others; `offhand` and `judge` they were written with a look at, and their reversals are not all found
+# yet; `blind` was looked at since.
+UNTUNED = ("offhand", "judge", "blind", "stranger")
 
 
 def measure(folder: Path, report: Report) -> None:

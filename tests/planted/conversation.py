@@ -19,11 +19,12 @@ from tests.planted.phrases_held_out import HELD_OUT
 from tests.planted.phrases_judge import JUDGE
 from tests.planted.phrases_offhand import OFFHAND
 from tests.planted.phrases_seen import SEEN
+from tests.planted.phrases_stranger import STRANGER
 from tests.planted.scenes import Scenes
 from tests.planted.scoring import Score, score
 from tests.planted.writer import Message, Writer
 
-Half = Literal["seen", "held_out", "fresh", "further", "offhand", "judge", "blind"]
+Half = Literal["seen", "held_out", "fresh", "further", "offhand", "judge", "blind", "stranger"]
 HALVES: dict[Half, Phrases] = {
     "seen": SEEN,
     "held_out": HELD_OUT,
@@ -32,6 +33,7 @@ HALVES: dict[Half, Phrases] = {
     "offhand": OFFHAND,
     "judge": JUDGE,
     "blind": BLIND,
+    "stranger": STRANGER,
 }
 
 
