@@ -15,7 +15,7 @@ from dagentd.store.ledger import Ledger
 
 _OUT = 16_000  # tokens that an answer may have
 _UNKNOWN = ("slow", "stopped", "lost", "garbled")  # failures of which nobody knows what they cost
-_OF_THE_QUESTION = ("too long", "cut", "refused")  # failures that say nothing of the next call
+_NOT_ITS_OWN = ("too long", "cut", "refused", "stopped")  # failures that say nothing of the next call
 _PASSED_ON = ("model", "overloaded")  # failures after which another model is tried
 
 
@@ -71,7 +71,7 @@ class Calls:
         except CallFailed as error:
             unknown = error.kind in _UNKNOWN and not error.given
             given, answered = (wanted, 0) if unknown else (error.given, error.answered)
-            ill, price = error.kind not in _OF_THE_QUESTION, spend.cost(model, given, answered)
+            ill, price = error.kind not in _NOT_ITS_OWN, spend.cost(model, given, answered)
             self._ledger.end(
                 name, error.kind, failed=ill, given=given, answered=answered, cost=price, retry_after=error.retry_after
             )
