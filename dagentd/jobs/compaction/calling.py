@@ -38,8 +38,8 @@ class Calls:
         """The model that is set; on failures that are its own, those that may stand in for it."""
         failure: CallFailed | None = None
         for model in (self._settings.model, *self._settings.fallback_models):
-            if failure is None and not self._forced and self._rests(model):
-                continue
+            if failure is None and not self._forced and self._ledger.rests(model) in _PASSED_ON:
+                continue  # others need not fail of that
             try:
                 answer = self._call(model, prompts)
                 self.model = model
@@ -49,13 +49,6 @@ class Calls:
                 if error.kind not in _PASSED_ON:
                     raise
         raise failure or CallFailed("overloaded", "all models failed before and are tried again later")
-
-    def _rests(self, model: str) -> bool:
-        """It failed lately in a way that others need not."""
-        calls = self._ledger.calls()
-        last = [call for call in calls if call.model == model and call.failed is not None][-1:]
-        due = spend.again_at(calls, model) > clock.now().timestamp()
-        return bool(last) and due and last[0].why in _PASSED_ON
 
     def _call(self, model: str, prompts: tuple[str, ...]) -> Answer:
         seconds = self._until - clock.monotonic()
