@@ -138,6 +138,31 @@ def test_undo_is_refused_after_an_edit_and_after_a_clear(served: Served) -> None
         served.session.undo_compaction()
 
 
+def test_clearing_a_chat_that_is_empty_by_compaction_ends_the_way_back_too(served: Served) -> None:
+    """Who clears wants the messages gone; once it is known, clearing again writes nothing."""
+    served.add("a")
+    compact(served, "x")
+    for _ in range(2):
+        assert served.session.clear() == 0
+    assert len(served.records("left")) == 2
+    served.again()
+    with pytest.raises(Conflict, match="cleared"):
+        served.session.undo_compaction()
+    assert (served.known(), len(served.session.history()[0])) == ([], 1)
+
+
+def test_once_more_is_not_committed_over_a_clear(served: Served) -> None:
+    """Its undo would bring back what was cleared."""
+    served.add("a")
+    compact(served, "x")
+    start = served.session.before("local")
+    served.add("b")
+    served.session.clear()
+    with pytest.raises(Conflict, match="changed while"):
+        served.session.compact(start, ["a"], checkpoint("better", backend="anthropic"))
+    assert (served.session.checkpoint() or {})["summary"]["decisions"] == ["x"]
+
+
 def test_whoever_undid_is_remembered_over_a_restart(served: Served) -> None:
     served.add("a")
     compact(served, "x")
