@@ -51,6 +51,9 @@ class Kept:
     def weigh(self) -> None:
         """And wait until all that comes of it is done."""
         self.weighing.weigh(self.store, self.session.folder)
+        self.settle()
+
+    def settle(self) -> None:
         workers = (self._worker, self.compacting._calls)
         until(lambda: not any(any(worker.status()[kind] for kind in ("queues", "running")) for worker in workers))
 
@@ -99,6 +102,46 @@ def test_chat_that_is_pinned_is_told_and_costs_nothing(kept: Kept, api: Messages
     kept.weigh()
     assert [told for told in kept.problems if "pinned" in told]
     assert (len(kept.session.chat()), api.calls()) == (40, [])
+
+
+@pytest.mark.parametrize("mended", ["unpinned", "settings", "more room", "cleared"])
+def test_what_the_user_mended_is_tried_at_once_and_told_no_more(kept: Kept, api: MessagesApi, mended: str) -> None:
+    ids = kept.fill()
+    for one in ids:
+        kept.session.pin(message=one)
+    kept.weigh()
+    assert kept.problems
+    api.always(answering())
+    if mended == "unpinned":
+        for one in ids:
+            kept.compacting.pin(kept.store, kept.session, message=one, pinned=False)
+        kept.settle()
+        assert len(kept.session.chat()) < 40
+    elif mended == "settings":
+        for one in ids[1:]:
+            kept.session.pin(message=one, pinned=False)
+        kept.settings = with_compaction(kept.settings, keep_recent_tokens=10)
+        kept.weigh()
+        assert len(kept.session.chat()) == 1
+    elif mended == "more room":
+        kept.settings = with_budget(kept.settings, limit=1_000_000)
+        kept.weighing.weigh_some(kept.store, [kept.session.folder])
+    else:
+        kept.session.clear()
+        kept.weighing.changed(kept.store, kept.session)
+        kept.settle()
+    assert kept.problems == []
+
+
+def test_parts_that_were_shortened_are_told_of_no_more(kept: Kept) -> None:
+    kept.session.replace("context", {"claudeMd": "Rule: be brief. " * 2000})
+    kept.fill(1)
+    kept.weigh()
+    assert [problem.message for problem in kept.weighing.problems()]
+    kept.session.replace("context", {"claudeMd": "Be brief."})
+    kept.weighing.weigh_some(kept.store, [kept.session.folder])
+    kept.settle()
+    assert kept.weighing.problems() == []
 
 
 def test_whoever_rewrites_the_session_all_the_time_costs_two_calls_and_not_thirty(kept: Kept, api: MessagesApi) -> None:
