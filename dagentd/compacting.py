@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 2  # compactions: each may wait for a model for minutes
 _HELD = 32  # proposals that can still be applied
-_LONGEST = 600.0  # seconds that somebody waits for a compaction: its own time limit is shorter
+_MORE = 60.0  # seconds that somebody waits for a compaction, beside its own time and that of another one before it
 _SOON = 10.0  # seconds for a model when a request waits
 _AGAIN = 0.05  # share of the limit that must come before what failed is tried again
 
@@ -159,7 +159,7 @@ class Compacting:
                 except Conflict:  # something was added just then
                     return self._done(store, session, How(forced=True, again=again))
 
-        return dict(self._asked(folder, f"compact {proposal_id} {again}", job))
+        return dict(self._asked(store, folder, f"compact {proposal_id} {again}", job))
 
     def _apply(self, session: Session, proposal_id: str) -> dict[str, Any]:
         done = self._compactor.apply(session, self._proposed(session.folder, proposal_id))
@@ -174,7 +174,7 @@ class Compacting:
             with store.use(folder) as session:
                 return self._compactor.propose(session, self._settings_of(store.project), How(forced=True))
 
-        found: Proposal | None = self._asked(folder, f"preview {uuid.uuid4()}", job)
+        found: Proposal | None = self._asked(store, folder, f"preview {uuid.uuid4()}", job)
         if found is not None:
             with self._lock:
                 self._proposals[found.id] = folder.journal, found
@@ -214,12 +214,13 @@ class Compacting:
             with contextlib.suppress(Conflict):
                 self._by_itself(store, session, How(seconds=0))
 
-    def _asked(self, folder: SessionFolder, name: str, job: Callable[[], Any]) -> Any:
+    def _asked(self, store: Store, folder: SessionFolder, name: str, job: Callable[[], Any]) -> Any:
+        longest = 2 * self._settings_of(store.project).compaction.timeout + _MORE
         try:
-            return self._calls.ask(str(folder.journal), name, job).result(_LONGEST)
+            return self._calls.ask(str(folder.journal), name, job).result(longest)
         except TimeoutError:
-            hint = "`dagentd status` shows what runs."
-            raise CompactionFailed("another compaction takes very long", path=folder.journal, hint=hint) from None
+            told, hint = f"was not compacted within {longest:.0f} s", "It goes on; `dagentd status` shows what runs."
+            raise CompactionFailed(told, path=folder.journal, hint=hint) from None
 
     def _proposed(self, folder: SessionFolder, proposal_id: str) -> Proposal:
         with self._lock:

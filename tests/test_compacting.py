@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,23 @@ def test_a_request_that_waited_too_long_does_not_compact_what_came_later(
     kept.weigh()
     assert [one["id"] for one in kept.session.chat()] == later
     assert api.calls() == []
+
+
+def test_who_asks_waits_for_as_long_as_the_settings_let_a_model_take(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dagentd.compacting._MORE", 0.0)
+    waits: list[float] = []
+
+    def result(_: Future[Any], timeout: float) -> dict[str, Any]:
+        waits.append(timeout)
+        return {}
+
+    monkeypatch.setattr(Future, "result", result)
+    for timeout in (300, 3600):
+        kept.settings = with_compaction(kept.settings, timeout=timeout)
+        kept.compacting.compact(kept.store, kept.session.folder)
+    assert waits == [600, 7200]
 
 
 def test_a_session_that_is_removed_during_the_call_takes_its_problem_with_it(kept: Kept, api: MessagesApi) -> None:

@@ -42,6 +42,10 @@ class Snapshot:
     version: int
     past: int = 0
 
+    def named(self) -> Snapshot:
+        """All that committing needs: what the messages say stays out."""
+        return replace(self, messages=tuple(replace(seen, raw={}) for seen in self.messages))
+
 
 def snapshot(chronicle: Chronicle) -> Snapshot:
     with chronicle.lock:

@@ -68,6 +68,25 @@ def test_nothing_is_committed_over_an_edit_a_clear_or_another_checkpoint(served:
     assert not [record for record in served.records("left") if record["why"] == "compacted"]
 
 
+def test_nothing_is_committed_over_a_change_of_the_newer_app_s_memory(served: Served) -> None:
+    served.app.paths["memory"] = served.folder.conventional("memory")
+    served.app.write({"version": 1, "summary": {"critical": ["d1"], "important": [], "minor": []}}, "memory")
+    served.again()
+    served.add("a")
+    start = served.session.snapshot()
+    raw = served.app.read("memory")
+    raw["summary"]["critical"].append("said meanwhile")
+    served.app.write(raw, "memory")
+    served.flush()
+    with pytest.raises(Conflict, match="changed while"):
+        served.session.compact(start, ["a"], checkpoint("d1"))
+    assert "said meanwhile" in json.dumps(served.session.checkpoint()) and served.known() == ["a"]
+    start = served.session.snapshot()
+    served.session.compact(start, ["a"], {**start.checkpoint, "backend": "local"})
+    served.flush()
+    assert served.app.read("memory")["summary"]["critical"] == ["d1", "said meanwhile"]
+
+
 def test_a_message_that_was_edited_meanwhile_is_not_compacted_as_it_was(served: Served) -> None:
     served.add("a")
     start = served.session.snapshot()

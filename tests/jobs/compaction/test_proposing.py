@@ -7,6 +7,7 @@ import json
 import pytest
 
 from dagentd.errors import CompactionFailed
+from dagentd.jobs.compaction import How
 from tests.jobs.compaction.conversing import Conversing, with_compaction
 
 SECRET = "sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFF"
@@ -40,3 +41,19 @@ def test_requests_that_are_too_many_for_the_checkpoint_are_told_with_what_to_do(
     conversing.settings = settings
     conversing.compact(seconds=0)
     assert (conversing.session.checkpoint() or {})["summary"]["pending"][:40] == wanted
+
+
+def test_a_proposal_that_waits_holds_none_of_what_was_said(conversing: Conversing) -> None:
+    """The daemon keeps some of them until they are applied: with two megabytes each that would be its memory."""
+    ids = conversing.talk([("user", "We use tabs. " + "lorem ipsum " * 10_000)])
+    proposal = conversing.compactor.propose(conversing.session, conversing.settings, How(seconds=0))
+    assert proposal is not None and len(repr(proposal)) < 10_000
+    conversing.compactor.apply(conversing.session, proposal)
+    assert (conversing.session.chat(), proposal.ids) == ([], ids)
+
+
+def test_a_start_is_told_with_its_end_also_if_there_is_nothing_to_compact(conversing: Conversing) -> None:
+    told: list[tuple[str, object]] = []
+    conversing.session.announce = lambda kind, **fields: told.append((kind, fields.get("messages_compacted")))  # type: ignore[method-assign]
+    conversing.compact(seconds=0)
+    assert told == [("session:compaction-start", None), ("session:compaction-complete", 0)]
