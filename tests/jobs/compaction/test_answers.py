@@ -112,6 +112,14 @@ def test_secrets_are_neither_sent_nor_kept(conversing: Conversing, api: Messages
     assert secret in json.dumps(conversing.session.history()[0])
 
 
+def test_a_secret_that_only_the_answer_shows_as_one_is_not_kept(conversing: Conversing, api: MessagesApi) -> None:
+    """In the message it was words among others."""
+    conversing.talk([("user", "For the password of the database, correcthorsebattery will do.")])
+    api.always(answering(add("Database password: correcthorsebattery", "m1")))
+    assert conversing.compact()["method"] == "anthropic"
+    assert conversing.decisions == ["Database password: [redacted value]"]
+
+
 # --- size -----------------------------------------------------------------------------------------------------
 
 
