@@ -20,6 +20,7 @@ from dagentd.store.store import Store
 from dagentd.upkeep import Upkeep
 from dagentd.weighing import Weighing
 from dagentd.worker import Worker
+from tests import messages_api as api_of
 from tests.e2e.daemon import until
 from tests.jobs.compaction.conversing import add, answering, directly, with_budget, with_compaction
 from tests.messages_api import MessagesApi, Reply
@@ -132,6 +133,16 @@ def test_what_the_user_mended_is_tried_at_once_and_told_no_more(kept: Kept, api:
         kept.weighing.changed(kept.store, kept.session)
         kept.settle()
     assert kept.problems == []
+
+
+def test_an_undo_takes_back_what_was_told_of_the_compaction(kept: Kept, api: MessagesApi) -> None:
+    """There is nothing left that `compact --again` could do again."""
+    api.always(api_of.BROKEN)
+    kept.fill()
+    kept.weigh()
+    assert [told for told in kept.problems if told.startswith("anthropic: ")]
+    kept.compacting.undo(kept.session)
+    assert (kept.problems, len(kept.session.chat())) == ([], 40)
 
 
 def test_parts_that_were_shortened_are_told_of_no_more(kept: Kept) -> None:
