@@ -17,6 +17,7 @@ from dagentd.errors import CompactionFailed, Conflict, DagentdError, NotFound
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
 from dagentd.settings import Settings
+from dagentd.store.compacting import pinned_messages
 from dagentd.store.ledger import Ledger
 from dagentd.store.session import Session
 from dagentd.store.store import Store
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 2  # compactions: each may wait for a model for minutes
 _HELD = 32  # proposals that can still be applied
-_LONGEST = 600.0  # seconds that somebody waits for a compaction: its own time limit is shorter
+_MORE = 60.0  # seconds that somebody waits for a compaction, beside its own time and that of another one before it
 _SOON = 10.0  # seconds for a model when a request waits
 _AGAIN = 0.05  # share of the limit that must come before what failed is tried again
 
@@ -43,10 +44,10 @@ class Compacting:
         on_bug: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
         self._weighing, self._settings_of, self.ledger = weighing, settings_of, ledger
-        weighing.due = self._submit
+        weighing.due, weighing.not_due = self._submit, self._needed_no_more
         self._calls = Worker(_AT_ONCE, clock.stamp, on_bug, for_askers=1)
         self._lock = threading.Lock()
-        self._failed: dict[Path, tuple[int, int]] = {}  # until so many bytes in chat, or another checkpoint
+        self._failed: dict[Path, tuple[int, object]] = {}  # until so many bytes in chat, or on other grounds
         self._problems: dict[Path, Problem] = {}
         self._proposals: OrderedDict[str, tuple[Path, Proposal]] = OrderedDict()
 
@@ -93,9 +94,10 @@ class Compacting:
                     continue
 
     def _by_itself(self, store: Store, session: Session, how: How) -> None:
-        """If it is due. What fails is tried again when enough has been added, or the checkpoint is another one."""
+        """If it is due. What fails is tried again when enough has been added, or when it rests on other grounds."""
         if store.pauses.on(session.id) or self._gave_up(session) or not self._weighing.fullness(store, session).due:
             return
+        grounds = self._grounds(session)
         try:
             if not self._done(store, session, how)["messagesCompacted"]:
                 raise _nothing_can_leave(session)
@@ -104,12 +106,21 @@ class Compacting:
         except DagentdError as error:
             more = int(_AGAIN * self._settings_of(store.project).budget.limit)
             self._weighing.not_before(session, more)
-            self._failed[session.folder.journal] = session.most_tokens + more, session.checkpoint_pos
+            self._failed[session.folder.journal] = session.most_tokens + more, grounds
             self._note(session.folder, error.message, error.hint)
 
     def _gave_up(self, session: Session) -> bool:
-        enough, checkpoint_pos = self._failed.get(session.folder.journal, (0, 0))
-        return session.most_tokens < enough and session.checkpoint_pos == checkpoint_pos
+        enough, grounds = self._failed.get(session.folder.journal, (0, None))
+        return session.most_tokens < enough and grounds == self._grounds(session)
+
+    def _grounds(self, session: Session) -> object:
+        """What a user may mend where a compaction fails."""
+        settings, pinned = self._settings_of(session.project), pinned_messages(session.fields)
+        return session.checkpoint_pos, pinned, settings.compaction, settings.budget
+
+    def _needed_no_more(self, folder: SessionFolder) -> None:
+        if self._failed.pop(folder.journal, None) is not None:
+            self._problems.pop(folder.journal, None)
 
     def _done(self, store: Store, session: Session, how: How) -> dict[str, Any]:
         done = self._compactor.compact(session, self._settings_of(store.project), how)
@@ -148,7 +159,7 @@ class Compacting:
                 except Conflict:  # something was added just then
                     return self._done(store, session, How(forced=True, again=again))
 
-        return dict(self._asked(folder, f"compact {proposal_id} {again}", job))
+        return dict(self._asked(store, folder, f"compact {proposal_id} {again}", job))
 
     def _apply(self, session: Session, proposal_id: str) -> dict[str, Any]:
         done = self._compactor.apply(session, self._proposed(session.folder, proposal_id))
@@ -163,7 +174,7 @@ class Compacting:
             with store.use(folder) as session:
                 return self._compactor.propose(session, self._settings_of(store.project), How(forced=True))
 
-        found: Proposal | None = self._asked(folder, f"preview {uuid.uuid4()}", job)
+        found: Proposal | None = self._asked(store, folder, f"preview {uuid.uuid4()}", job)
         if found is not None:
             with self._lock:
                 self._proposals[found.id] = folder.journal, found
@@ -172,7 +183,16 @@ class Compacting:
         return found
 
     def undo(self, session: Session) -> dict[str, Any]:
-        return self._compactor.undo(session)
+        done = self._compactor.undo(session)
+        self._problems.pop(session.folder.journal, None)  # of what is undone nothing is to be done again
+        return done
+
+    def pin(self, store: Store, session: Session, *, pinned: bool, item: str | None = None,
+            message: str | None = None) -> None:  # fmt: skip
+        """What may leave again may be what a compaction failed for."""
+        session.pin(item=item, message=message, pinned=pinned)
+        if not pinned:
+            self._weighing.weigh(store, session.folder)
 
     def metrics(self, store: Store, session: Session) -> dict[str, Any]:
         return self._compactor.metrics(session, self._settings_of(store.project))
@@ -194,12 +214,13 @@ class Compacting:
             with contextlib.suppress(Conflict):
                 self._by_itself(store, session, How(seconds=0))
 
-    def _asked(self, folder: SessionFolder, name: str, job: Callable[[], Any]) -> Any:
+    def _asked(self, store: Store, folder: SessionFolder, name: str, job: Callable[[], Any]) -> Any:
+        longest = 2 * self._settings_of(store.project).compaction.timeout + _MORE
         try:
-            return self._calls.ask(str(folder.journal), name, job).result(_LONGEST)
+            return self._calls.ask(str(folder.journal), name, job).result(longest)
         except TimeoutError:
-            hint = "`dagentd status` shows what runs."
-            raise CompactionFailed("another compaction takes very long", path=folder.journal, hint=hint) from None
+            told, hint = f"was not compacted within {longest:.0f} s", "It goes on; `dagentd status` shows what runs."
+            raise CompactionFailed(told, path=folder.journal, hint=hint) from None
 
     def _proposed(self, folder: SessionFolder, proposal_id: str) -> Proposal:
         with self._lock:

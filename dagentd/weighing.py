@@ -28,12 +28,13 @@ _KNOWN = 10_000  # sessions of which something is remembered
 
 
 class Weighing:
-    """`due` is told of a session that is to be compacted. Most sessions are far from their budget, which the sizes of
-    their files tell; those are never opened for this."""
+    """`due` is told of a session that is to be compacted, and `not_due` of one that is not. Most sessions are far from
+    their budget, which the sizes of their files tell; those are never opened for this."""
 
     def __init__(self, upkeep: Upkeep, settings_of: Callable[[Project], Settings]) -> None:
         self._upkeep, self._settings_of = upkeep, settings_of
         self.due: Callable[[Store, SessionFolder], None] = lambda *_: None
+        self.not_due: Callable[[SessionFolder], None] = lambda _: None
         self._lock = threading.Lock()
         self._known: dict[Path, range] = {}  # bytes in chat with which a session need not be weighed again
         self._levels: dict[Path, float] = {}
@@ -60,7 +61,7 @@ class Weighing:
 
     def _roughly(self, store: Store, session: Session, spare: int) -> None:
         if spare > 0:
-            self._levels.pop(session.folder.journal, None)
+            self._light(session.folder)
             self.not_before(session, spare)
         else:
             self.weigh(store, session.folder)
@@ -75,6 +76,14 @@ class Weighing:
         for folder in folders:
             if room(folder, settings) <= 0:
                 self.weigh(store, folder)
+            else:
+                self._light(folder)
+
+    def _light(self, folder: SessionFolder) -> None:
+        """It is so far below its budget that there is nothing left to tell of it."""
+        self._levels.pop(folder.journal, None)
+        self._note(folder, None)
+        self.not_due(folder)
 
     def fullness(self, store: Store, session: Session) -> Full:
         return self.scales.fullness(session, self._settings_of(store.project))
@@ -93,7 +102,9 @@ class Weighing:
             self._tell(session, full)
             self.not_before(session, full.to_next_level)
             self._note(folder, _beyond(session, full) if full.beyond else None)
-            if full.due and not store.read_only:
+            if not full.due:
+                self.not_due(folder)
+            elif not store.read_only:
                 self.due(store, folder)
 
     def _tell(self, session: Session, full: Full) -> None:

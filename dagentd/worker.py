@@ -72,7 +72,8 @@ class Worker:
         clock: Callable[[], float] = time.monotonic,
         for_askers: int = 0,
     ) -> None:
-        """`for_askers` more threads do only what somebody waits for, so that it never queues behind all the rest."""
+        """`for_askers` more threads do only what somebody waits for. Where there are such, all others do that first
+        too, so that it never queues behind all the rest."""
         self._stamp, self._on_bug, self._clock = stamp, on_bug, clock
         self._changed = threading.Condition()
         self._waiting: dict[tuple[str, str, bool], _Request] = {}  # in the order of their turns
@@ -80,6 +81,7 @@ class Worker:
         self._trouble: dict[str, _Trouble] = {}
         self.done = 0  # jobs, since the start
         self._stopping = False
+        self._askers_first = for_askers > 0
         kinds = [False] * threads + [True] * for_askers
         self._threads = [
             threading.Thread(target=self._run, args=(asked,), name=f"worker-{n}", daemon=True)
@@ -160,9 +162,7 @@ class Worker:
         with self._changed:
             while not self._stopping:
                 now, soonest = self._clock(), inf
-                for request in self._waiting.values():
-                    if asked and request.answer is None:
-                        continue
+                for request in self._in_turn(asked):
                     ready = self._ready_at(request)
                     if ready <= now:
                         self._running[request.key] = self._waiting.pop(request.place)
@@ -170,6 +170,12 @@ class Worker:
                     soonest = min(soonest, ready)
                 self._changed.wait(None if soonest == inf else soonest - now)
         return None
+
+    def _in_turn(self, asked: bool) -> Iterable[_Request]:
+        every = self._waiting.values()
+        if asked:
+            return [request for request in every if request.answer is not None]
+        return sorted(every, key=lambda request: request.answer is None) if self._askers_first else every
 
     def _ready_at(self, request: _Request) -> float:
         if request.key in self._running:

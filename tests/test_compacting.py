@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from dagentd.store.store import Store
 from dagentd.upkeep import Upkeep
 from dagentd.weighing import Weighing
 from dagentd.worker import Worker
+from tests import messages_api as api_of
 from tests.e2e.daemon import until
 from tests.jobs.compaction.conversing import add, answering, directly, with_budget, with_compaction
 from tests.messages_api import MessagesApi, Reply
@@ -51,6 +53,9 @@ class Kept:
     def weigh(self) -> None:
         """And wait until all that comes of it is done."""
         self.weighing.weigh(self.store, self.session.folder)
+        self.settle()
+
+    def settle(self) -> None:
         workers = (self._worker, self.compacting._calls)
         until(lambda: not any(any(worker.status()[kind] for kind in ("queues", "running")) for worker in workers))
 
@@ -101,6 +106,56 @@ def test_chat_that_is_pinned_is_told_and_costs_nothing(kept: Kept, api: Messages
     assert (len(kept.session.chat()), api.calls()) == (40, [])
 
 
+@pytest.mark.parametrize("mended", ["unpinned", "settings", "more room", "cleared"])
+def test_what_the_user_mended_is_tried_at_once_and_told_no_more(kept: Kept, api: MessagesApi, mended: str) -> None:
+    ids = kept.fill()
+    for one in ids:
+        kept.session.pin(message=one)
+    kept.weigh()
+    assert kept.problems
+    api.always(answering())
+    if mended == "unpinned":
+        for one in ids:
+            kept.compacting.pin(kept.store, kept.session, message=one, pinned=False)
+        kept.settle()
+        assert len(kept.session.chat()) < 40
+    elif mended == "settings":
+        for one in ids[1:]:
+            kept.session.pin(message=one, pinned=False)
+        kept.settings = with_compaction(kept.settings, keep_recent_tokens=10)
+        kept.weigh()
+        assert len(kept.session.chat()) == 1
+    elif mended == "more room":
+        kept.settings = with_budget(kept.settings, limit=1_000_000)
+        kept.weighing.weigh_some(kept.store, [kept.session.folder])
+    else:
+        kept.session.clear()
+        kept.weighing.changed(kept.store, kept.session)
+        kept.settle()
+    assert kept.problems == []
+
+
+def test_an_undo_takes_back_what_was_told_of_the_compaction(kept: Kept, api: MessagesApi) -> None:
+    """There is nothing left that `compact --again` could do again."""
+    api.always(api_of.BROKEN)
+    kept.fill()
+    kept.weigh()
+    assert [told for told in kept.problems if told.startswith("anthropic: ")]
+    kept.compacting.undo(kept.session)
+    assert (kept.problems, len(kept.session.chat())) == ([], 40)
+
+
+def test_parts_that_were_shortened_are_told_of_no_more(kept: Kept) -> None:
+    kept.session.replace("context", {"claudeMd": "Rule: be brief. " * 2000})
+    kept.fill(1)
+    kept.weigh()
+    assert [problem.message for problem in kept.weighing.problems()]
+    kept.session.replace("context", {"claudeMd": "Be brief."})
+    kept.weighing.weigh_some(kept.store, [kept.session.folder])
+    kept.settle()
+    assert kept.weighing.problems() == []
+
+
 def test_whoever_rewrites_the_session_all_the_time_costs_two_calls_and_not_thirty(kept: Kept, api: MessagesApi) -> None:
     numbers = iter(range(100))
 
@@ -132,6 +187,23 @@ def test_a_request_that_waited_too_long_does_not_compact_what_came_later(
     kept.weigh()
     assert [one["id"] for one in kept.session.chat()] == later
     assert api.calls() == []
+
+
+def test_who_asks_waits_for_as_long_as_the_settings_let_a_model_take(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dagentd.compacting._MORE", 0.0)
+    waits: list[float] = []
+
+    def result(_: Future[Any], timeout: float) -> dict[str, Any]:
+        waits.append(timeout)
+        return {}
+
+    monkeypatch.setattr(Future, "result", result)
+    for timeout in (300, 3600):
+        kept.settings = with_compaction(kept.settings, timeout=timeout)
+        kept.compacting.compact(kept.store, kept.session.folder)
+    assert waits == [600, 7200]
 
 
 def test_a_session_that_is_removed_during_the_call_takes_its_problem_with_it(kept: Kept, api: MessagesApi) -> None:

@@ -138,6 +138,21 @@ def test_who_asks_does_not_queue_behind_what_nobody_waits_for(make: Make) -> Non
     assert later.wait(WAIT)
 
 
+def test_who_asks_comes_before_all_that_nobody_waits_for_when_all_threads_are_busy(make: Make) -> None:
+    """Also where another one who asked has the thread for askers: behind a hundred others he would wait for hours."""
+    worker, long, first, order = make(1, for_askers=1), Gate(), Gate(), Queue[str]()
+    worker.submit("a", "long", long)
+    worker.ask("b", "first", first)
+    assert long.entered.wait(WAIT) and first.entered.wait(WAIT)
+    for number in range(3):
+        worker.submit(f"other {number}", "by itself", partial(order.put, "by itself"))
+    second = worker.ask("c", "second", partial(order.put, "second"))
+    long.open.set()
+    second.result(WAIT)
+    assert order.get() == "second"
+    first.open.set()
+
+
 def test_equal_requests_that_wait_are_one_and_the_running_one_is_not_theirs(make: Make) -> None:
     worker, gate, runs = make(threads=2), Gate(), Queue[str]()
     worker.submit("a", "scan", gate)

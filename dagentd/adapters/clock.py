@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import time
+import uuid
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 
 from dagentd.model import times
+
+_UPTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def now() -> datetime:
@@ -18,3 +24,17 @@ def stamp() -> str:
 
 def monotonic() -> float:
     return time.monotonic()
+
+
+def uptime() -> float:
+    """Seconds since the machine was started, also those that it slept: nobody can set them."""
+    return time.clock_gettime(_UPTIME)
+
+
+@cache
+def boot() -> str:
+    """Which start of the machine that is; where the system does not say, this process stands for it."""
+    try:
+        return _BOOT.read_text().strip()[:8]
+    except OSError:
+        return uuid.uuid4().hex[:8]

@@ -17,7 +17,7 @@ from dagentd.settings import Settings
 from dagentd.store.ledger import ledger
 from dagentd.store.session import Session
 
-_LONG = 700.0  # seconds: a model may take five minutes, and another compaction may come first
+_LONG = 7500.0  # seconds: the daemon gives up before, after twice the longest compaction.timeout
 
 
 class Compaction(Protocol):

@@ -40,6 +40,7 @@ def pin(caller: Caller, given: params.Pin) -> dict[str, Any]:
     """Let an item stay in the checkpoint, or a message in chat, until it is unpinned."""
     if given.item_id is None and given.message_id is None:
         raise InvalidInput("what is to be pinned is missing", hint="Give `itemId` or `messageId`.")
-    with session_of(caller.service, given.session_id, given.project, given.worktree) as (_, session):
-        session.pin(item=given.item_id, message=given.message_id, pinned=given.pinned)
+    with session_of(caller.service, given.session_id, given.project, given.worktree) as (store, session):
+        compacting = caller.service.compacting
+        compacting.pin(store, session, item=given.item_id, message=given.message_id, pinned=given.pinned)
     return {"pinned": given.pinned}

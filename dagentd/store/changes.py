@@ -49,11 +49,13 @@ def _known(chronicle: Chronicle, new: NewMessage, pending: dict[str, bytes]) -> 
 
 
 def clearing(chronicle: Chronicle) -> Plan:
-    """All messages leave chat; they stay in history, and the checkpoint stays."""
+    """All messages leave chat; they stay in history, and the checkpoint stays. What left by a compaction before is not
+    to come back then, so that this is told also where nothing else leaves."""
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], int]:
         ids = [entry.id for entry in chronicle.state.ordered()]
-        return [records.left(ids, "cleared", clock.stamp())] if ids else [], len(ids)
+        told = ids or chronicle.state.compactions.stack
+        return [records.left(ids, "cleared", clock.stamp())] if told else [], len(ids)
 
     return plan
 

@@ -42,6 +42,10 @@ class Snapshot:
     version: int
     past: int = 0
 
+    def named(self) -> Snapshot:
+        """All that committing needs: what the messages say stays out."""
+        return replace(self, messages=tuple(replace(seen, raw={}) for seen in self.messages))
+
 
 def snapshot(chronicle: Chronicle) -> Snapshot:
     with chronicle.lock:
@@ -77,12 +81,13 @@ def committing(chronicle: Chronicle, start: Snapshot, ids: Iterable[str], checkp
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], int]:
         state, at = chronicle.state, clock.stamp()
+        again = list(reversed(state.compactions.stack))[: start.past]
         as_seen = state.checkpoint_pos == start.checkpoint_pos and all(_as_seen(chronicle, start, one) for one in sent)
+        as_seen = as_seen and len(again) == start.past  # a clear ends the way back
         if not as_seen or (not start.past and not wanted.isdisjoint(pinned_messages(state.session))):
             told = "the session changed while its compaction was prepared, so that was discarded"
             raise Conflict(told, hint="Ask for it again.")
         version = version_of(state.checkpoint) + 1
-        again = list(reversed(state.compactions.stack))[: start.past]
         left = records.left(ids_of(sent), "compacted", at, {**checkpoint, "version": version, "updatedAt": at})
         return [*(_undo(chronicle, each, at) for each in again), left], version
 

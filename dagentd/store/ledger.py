@@ -14,10 +14,10 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.errors import DagentdError, LimitReached
-from dagentd.model import times
 from dagentd.model.calibration import Calibration
-from dagentd.model.spend import DAY, Call, Caps, Spend, refusal, spent
+from dagentd.model.spend import DAY, Call, Caps, Spend, again_at, refusal, spent
 from dagentd.store.ledger_file import LedgerFile, Record
+from dagentd.store.ledger_time import LedgerTime
 
 _log = logging.getLogger(__name__)
 
@@ -28,6 +28,7 @@ class Ledger:
     def __init__(self, path: Path | None) -> None:
         self._file = LedgerFile(path)
         self._in_memory = path is None
+        self._time = LedgerTime()
         self._lock = threading.RLock()
         self._unreadable = ""  # why, as it was told last
         self._forget()
@@ -44,10 +45,10 @@ class Ledger:
         if it may not be made."""
         with self._alone() as add:
             calls = self._known_calls()
-            if why := refusal(calls, clock.now().timestamp(), model, wanted, caps, forced=forced):
+            if why := refusal(calls, self._time.now(), model, wanted, caps, forced=forced):
                 raise LimitReached(why, hint="`dagentd status` shows what was spent.")
             name = uuid.uuid4().hex[:12]
-            add({"t": "call", "id": name, "at": clock.stamp(), **about, "model": model, "wanted": wanted})
+            add({"t": "call", "id": name, **self._time.stamp(), **about, "model": model, "wanted": wanted})
         return name
 
     def end(
@@ -79,8 +80,9 @@ class Ledger:
 
     def _worth_keeping(self, records: list[Record]) -> tuple[list[Record], list[Record]]:
         """What was learned and the calls that still count must stay; compactions may."""
-        since = clock.now().timestamp() - DAY
-        calls = [each for each in records if each.get("t") in ("call", "end") and _seconds(each.get("at")) > since]
+        since = self._time.now() - DAY
+        recent = {name for name, call in self._calls.items() if call.at > since}
+        calls = [each for each in records if each.get("t") in ("call", "end") and each.get("id") in recent]
         learned = {"t": "learned", "at": clock.stamp(), "factors": self._learned.dump()}
         still = ({key: value for key, value in each.items() if key != "counted"} for each in calls)
         return [learned, *still], [each for each in records if each.get("t") == "compaction"]
@@ -89,7 +91,13 @@ class Ledger:
 
     def spend(self) -> Spend:
         """Of the last day."""
-        return spent(self.calls(), clock.now().timestamp())
+        return spent(self.calls(), self._time.now())
+
+    def rests(self, model: str) -> str | None:
+        """What it failed of last, for as long as that bars it."""
+        calls = self.calls()
+        last = [call for call in calls if call.model == model and call.failed is not None][-1:]
+        return last[0].why if last and again_at(calls, model) > self._time.now() else None
 
     def calls(self) -> list[Call]:
         with self._lock:
@@ -98,7 +106,7 @@ class Ledger:
 
     def _known_calls(self) -> list[Call]:
         """One of the future was made while the clock was ahead: it counts from now on, and not until then."""
-        now = clock.now().timestamp()
+        now = self._time.now()
         for name, call in self._calls.items():
             if call.at > now:
                 self._calls[name] = replace(call, at=now)
@@ -137,8 +145,7 @@ class Ledger:
     def _take(self, record: Record) -> None:
         kind, name = record.get("t"), str(record.get("id", ""))
         if kind == "call":
-            at, model = _seconds(record.get("at")), str(record.get("model"))
-            self._calls[name] = Call(at, model, _number(record.get("wanted")))
+            self._calls[name] = Call(self._time.of(record), str(record.get("model")), _number(record.get("wanted")))
         elif kind == "end" and name in self._calls:
             self._end(name, record)
         elif kind == "compaction":
@@ -163,11 +170,6 @@ class Ledger:
 def ledger(path: Path) -> Ledger:
     """One for each file and process: it keeps what it has read."""
     return Ledger(path)
-
-
-def _seconds(stamp: Any) -> float:
-    found = times.parse(stamp)
-    return found.timestamp() if found else 0.0
 
 
 def _number(value: Any) -> int:

@@ -169,6 +169,36 @@ def test_a_slow_model_holds_up_nobody(by_model: Callable[..., Talking], daemon: 
     until(lambda: daemon.status["spend"]["calls"] == len(api.calls()), "each call being in the ledger")
 
 
+def test_a_hundred_sessions_at_once_stay_within_the_caps_and_let_a_user_pass(
+    by_model: Callable[..., Talking], daemon: Daemon, api: MessagesApi
+) -> None:
+    """Two of them wait for a model that does not answer, and all others behind these; a user's own does not. When the
+    model is there again, the caps still hold, and all are compacted."""
+    hanging = slow(600, answering())
+    api.then(hanging, hanging)
+    api.always(answering(add("The weather was talked about", "m1")))
+    talking = by_model(more="max_calls_per_hour = 5\n")
+    names = [_of_task(talking, number) for number in range(100)]
+    said = [{"role": "user", "content": f"{number}: {WORDS}"} for number in range(40)]
+    for name in names:
+        talking.call("session.addMessages", sessionId=name, messages=said)
+    until(lambda: len(daemon.status["queues"]["waiting"]) > 90 and len(api.calls()) == 2, "the queue")
+    assert talking.call("session.forceCompact", sessionId=names[-1])["method"] == "anthropic"
+    assert len(daemon.status["queues"]["waiting"]) > 90, "nobody else came before"
+    before = daemon.status["memory"]["resident"]
+    api.release()
+    until(lambda: not any(daemon.status["queues"][each] for each in ("waiting", "running")), "all of them")
+    backends = [talking.call("session.getCheckpoint", sessionId=name).get("backend") for name in names]
+    assert (set(backends), len(api.calls())) == ({"anthropic", "local"}, 5)
+    assert daemon.status["spend"]["calls"] == 5
+    assert daemon.status["memory"]["resident"] < before + (100 << 20)
+
+
+def _of_task(talking: Talking, number: int) -> str:
+    task = {"type": "task", "agentType": "dev", "featureId": FEATURE, "taskId": f"t{number}", "taskState": "in_dev"}
+    return str(talking.call("session.getOrCreate", sessionId=None, **task)["id"])
+
+
 def test_a_stop_while_a_model_is_asked_changes_nothing(
     by_model: Callable[..., Talking], daemon: Daemon, api: MessagesApi
 ) -> None:
@@ -239,6 +269,20 @@ def test_previewed_and_applied_as_it_was(daemon: Daemon, project: SampleProject)
     with pytest.raises(RpcError) as unknown:
         talking.call("session.forceCompact", proposalId="nothing")
     assert unknown.value.code == -32001
+
+
+def test_what_was_previewed_before_a_restart_is_refused_and_nothing_else_done(
+    daemon: Daemon, project: SampleProject
+) -> None:
+    talking = Talking(daemon, project)
+    said = talking.add("Let's use PostgreSQL 16 for storage.")
+    proposal = talking.call("session.previewCompaction")["proposalId"]
+    daemon.dagentd("stop")
+    again = Talking(daemon, project)
+    with pytest.raises(RpcError) as unknown:
+        again.call("session.forceCompact", proposalId=proposal)
+    assert unknown.value.code == -32001
+    assert (again.shown, "backend" in again.checkpoint) == ([said], False)
 
 
 def test_with_nothing_to_compact_all_is_zero(daemon: Daemon, project: SampleProject) -> None:

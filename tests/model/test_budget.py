@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dagentd.model.budget import Budget, Parts
+from dagentd.model.budget import Budget, Parts, fullness
 
 BUDGET = Budget(limit=100_000, threshold=0.9, target=0.6, prompt_buffer=1000)
 
@@ -57,3 +57,18 @@ def test_counting_matters_at_a_threshold_below_the_first_warning() -> None:
     early = Budget(limit=100_000, threshold=0.5, target=0.3, prompt_buffer=0)
     assert early.exact_matters(Parts(messages=50_001))
     assert not early.exact_matters(Parts(messages=50_000))
+
+
+def test_what_would_not_help_is_not_due_and_said_to_be_beyond() -> None:
+    """Alone over the threshold, or with hardly a message to compact beside them."""
+    for parts in (Parts(context=89_001, messages=50_000), Parts(context=80_000, checkpoint=6000, messages=4999)):
+        full = fullness(BUDGET, parts, undone=False)
+        assert (full.due, full.beyond) == (False, True)
+    full = fullness(BUDGET, Parts(context=80_000, checkpoint=6000, messages=5000), undone=False)
+    assert (full.due, full.beyond) == (True, False)
+
+
+def test_who_undid_a_compaction_has_peace_until_the_limit_itself() -> None:
+    for messages, due, after_undo in ((89_000, False, False), (89_001, True, False), (99_001, True, True)):
+        found = [fullness(BUDGET, Parts(messages=messages), undone=undone).due for undone in (False, True)]
+        assert found == [due, after_undo]

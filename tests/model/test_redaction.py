@@ -33,6 +33,18 @@ KEYS = {
     "PyPI": "pypi-AgEIcHlwaS5vcmc" + _LONG,
     "Hugging Face": "hf_" + _LONG[:34],
     "SendGrid": f"SG.{SECRET}abcdef.{_LONG[:43]}",
+    "Google, OAuth": "GOCSPX-" + _LONG[:28],
+    "Google, refresh": "1//0g" + _LONG,
+    "Grafana": f"glsa_{_LONG[:32]}_abcdef12",
+    "Linear": "lin_api_" + _LONG[:40],
+    "Notion": "ntn_" + _LONG[:46],
+    "NVIDIA": "nvapi-" + _LONG,
+    "Databricks": "dapi" + "0123456789abcdef" * 2,
+    "Postman": f"PMAK-{'0123456789abcdef' * 2}-{'0123456789abcdef' * 2}",
+    "Telegram": "123456789:AA" + _LONG[:33],
+    "Discord": f"MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.{_LONG[:27]}",
+    "Twilio": "SK" + "0123456789abcdef" * 2,
+    "DigitalOcean": "dor_v1_" + "0123456789abcdef" * 4,
     "a JWT": f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.{SECRET}",
 }
 
@@ -72,6 +84,23 @@ WRITTEN = {
     "a URL without a password": f"https://{_LONG}@github.com/me/it.git",
     "a query": f"https://x.test/a?b=1&access_token={SECRET}&c=2",
     "an Azure connection": f"AccountName=me;AccountKey={_LONG}==;EndpointSuffix=core",
+    "a short name": f"DB_PASS={SECRET}",
+    "a short name, in camels": f'dbPass: "{SECRET}"',
+    "a key to sign with": f"SIGNING_KEY={SECRET}",
+    "some key": f"AZURE_OPENAI_KEY={_LONG}",
+    "TOML": f'[db]\npassword = "{SECRET}"',
+    "YAML, a block": f"password: |\n  {SECRET}\nport: 5432",
+    "YAML, name and value": f"- name: DB_PASSWORD\n  value: {SECRET}",
+    "JSON, name and value": json.dumps([{"name": "API_TOKEN", "value": SECRET}]),
+    "JSON, escaped twice": json.dumps(json.dumps(json.dumps({"password": SECRET}))),
+    "an option, quoted": f"deploy --api-key '{SECRET}' --now",
+    "a Dockerfile": f"ENV API_KEY {SECRET}",
+    "fish": f"set -x API_KEY {SECRET}",
+    "XML": f"<password>{SECRET}</password>",
+    "curl": f"curl -s -u user:{SECRET} https://x.test",
+    "mysql": f"mysql -uroot -p{SECRET} shop",
+    "prose": f"The password is {SECRET}, by the way.",
+    "a fragment": f"https://x.test/a#access_token={SECRET}&c=2",
     "npmrc": f"//registry.npmjs.org/:_authToken={SECRET}",
     "netrc": f"machine x.test login me password {SECRET}",
 }
@@ -86,7 +115,15 @@ def test_values_named_like_secrets_go(text: str) -> None:
     assert all(word in found for word in kept)
 
 
-@pytest.mark.parametrize("shape", [_PEM, _PEM.replace("\n", "\\n"), json.dumps({"pem": _PEM}), _PEM[:140]])
+_LOCKED = _PEM.replace("KEY-----\n", "KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,A1\n\n", 1)
+_NUMBERED = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(_PEM.splitlines(), 1))
+
+
+@pytest.mark.parametrize("shape", [
+    _PEM, _PEM.replace("\n", "\\n"), json.dumps({"pem": _PEM}), _PEM[:140], _PEM[40:], _PEM[40:].replace("\n", "\r\n"),
+    _LOCKED, _LOCKED[:-60], _NUMBERED, _NUMBERED[:180], _NUMBERED[60:],
+    _PEM.replace("\n", "\n+"), _PEM.replace("\n", "\n> "),
+])  # fmt: skip
 def test_private_keys_go(shape: str) -> None:
     found = redacted(f"before {shape}\nThe text after it stays.")
     assert SECRET not in found
@@ -116,6 +153,12 @@ ORDINARY = [
     "the secret: don't panic", "ask-the-user-what-he-wants-now", "keyboard: qwerty123456", "monkey=bananas123",
     "primary_key=customer_id", "key: value", "sk-learn is a library", "a password manager: 1Password",
     "password = getpass.getpass()", "secretKeyRef:\n  name: db", "credentials: include", "[redacted key]",
+    "secretName: my-db-credentials", "token_url = https://auth.x.test/oauth/token", "TOKEN_EXPIRY=15minutes",
+    "SECRET_FILE=/run/secrets/db1", "PWD=/home/me/project1", "token_path=src/auth/token2.py", '"js-tokens": "^4.0.0"',
+    "jsonwebtoken: 9.0.2", "sk-learn-contrib-package", "Basic understanding-of-things", "?key=users:list",
+    "IDEMPOTENCY_KEY=123e4567-e89b-12d3-a456-426614174000", "PRIMARY_KEY = customer_id_of_the_order",
+    "the password is checked twice", "<password>", "set token to expire", "ENV NODE_ENV production",
+    f"{'QUJD' * 19}\n{'QUJD' * 19}\n-----END CERTIFICATE-----", "integrity sha512-" + "aB3/" * 22,
     "src/secrets.ts: rotated", "cookie: a small cake", '"contextTokens": "those of the context",',
 ]  # fmt: skip
 
@@ -167,6 +210,9 @@ def test_twice_is_the_same_as_once(text: str) -> None:
     "-----BEGIN A ", "-----END A ", "https://", "https://a:", "https://a:b", "?token=", "_", "A_", "Bearer ", "SG.",
     "SG.a",
     "-----BEGIN PRIVATE KEY-----\n" + "A" * 60 + "\n", "xoxb-", " ", "\\n", "secret", "--token ", "Cookie: ", "aA1",
+    "A" * 60 + "\n", "A" * 60 + " ", "A" * 15 + " ", "-----END PRIVATE KEY-----\n", "1\t" + "A" * 20 + "\n",
+    "curl ", "mysql ", "name: TOKEN\n", "<token>", "set TOKEN ", "password is ", "password: |\n  ", '\\\\"', "A_KEY=",
+    "MAAAAAAAAAAAAAAAAAAAAAAA.",
 ])  # fmt: skip
 def test_the_cost_grows_with_the_length_and_not_with_its_square(piece: str) -> None:
     """As a ratio in one run: eight times the text takes about eight times as long, not sixty-four."""

@@ -68,6 +68,25 @@ def test_nothing_is_committed_over_an_edit_a_clear_or_another_checkpoint(served:
     assert not [record for record in served.records("left") if record["why"] == "compacted"]
 
 
+def test_nothing_is_committed_over_a_change_of_the_newer_app_s_memory(served: Served) -> None:
+    served.app.paths["memory"] = served.folder.conventional("memory")
+    served.app.write({"version": 1, "summary": {"critical": ["d1"], "important": [], "minor": []}}, "memory")
+    served.again()
+    served.add("a")
+    start = served.session.snapshot()
+    raw = served.app.read("memory")
+    raw["summary"]["critical"].append("said meanwhile")
+    served.app.write(raw, "memory")
+    served.flush()
+    with pytest.raises(Conflict, match="changed while"):
+        served.session.compact(start, ["a"], checkpoint("d1"))
+    assert "said meanwhile" in json.dumps(served.session.checkpoint()) and served.known() == ["a"]
+    start = served.session.snapshot()
+    served.session.compact(start, ["a"], {**start.checkpoint, "backend": "local"})
+    served.flush()
+    assert served.app.read("memory")["summary"]["critical"] == ["d1", "said meanwhile"]
+
+
 def test_a_message_that_was_edited_meanwhile_is_not_compacted_as_it_was(served: Served) -> None:
     served.add("a")
     start = served.session.snapshot()
@@ -136,6 +155,31 @@ def test_undo_is_refused_after_an_edit_and_after_a_clear(served: Served) -> None
     served.again()
     with pytest.raises(Conflict, match="cleared"):
         served.session.undo_compaction()
+
+
+def test_clearing_a_chat_that_is_empty_by_compaction_ends_the_way_back_too(served: Served) -> None:
+    """Who clears wants the messages gone; once it is known, clearing again writes nothing."""
+    served.add("a")
+    compact(served, "x")
+    for _ in range(2):
+        assert served.session.clear() == 0
+    assert len(served.records("left")) == 2
+    served.again()
+    with pytest.raises(Conflict, match="cleared"):
+        served.session.undo_compaction()
+    assert (served.known(), len(served.session.history()[0])) == ([], 1)
+
+
+def test_once_more_is_not_committed_over_a_clear(served: Served) -> None:
+    """Its undo would bring back what was cleared."""
+    served.add("a")
+    compact(served, "x")
+    start = served.session.before("local")
+    served.add("b")
+    served.session.clear()
+    with pytest.raises(Conflict, match="changed while"):
+        served.session.compact(start, ["a"], checkpoint("better", backend="anthropic"))
+    assert (served.session.checkpoint() or {})["summary"]["decisions"] == ["x"]
 
 
 def test_whoever_undid_is_remembered_over_a_restart(served: Served) -> None:

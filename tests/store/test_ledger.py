@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from dagentd.store import ledger_file
 from dagentd.store.ledger import Ledger
 
 HAIKU, ABOUT = "claude-haiku-5-5", {"project": "/p", "session": "s"}
-Set = Callable[[timedelta], None]
 
 
 @pytest.fixture
@@ -30,16 +28,29 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "ledger.jsonl"
 
 
+class Time:
+    """It passes; or only the clock on the wall is set; or the machine is started anew."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._wall, self._up, self._boot = datetime(2026, 11, 16, 12, tzinfo=UTC), 1000.0, 0
+        monkeypatch.setattr(clock, "now", lambda: self._wall)
+        monkeypatch.setattr(clock, "uptime", lambda: self._up)
+        monkeypatch.setattr(clock, "boot", lambda: f"boot {self._boot}")
+
+    def passes(self, **by: float) -> None:
+        self.jumps(timedelta(**by))
+        self._up += timedelta(**by).total_seconds()
+
+    def jumps(self, by: timedelta) -> None:
+        self._wall += by
+
+    def starts_anew(self) -> None:
+        self._boot, self._up = self._boot + 1, 10.0
+
+
 @pytest.fixture
-def ahead(monkeypatch: pytest.MonkeyPatch) -> Set:
-    """Set the clock so far ahead of noon of some day."""
-    noon = datetime(2026, 11, 16, 12, tzinfo=UTC)
-
-    def put(by: timedelta) -> None:
-        monkeypatch.setattr(clock, "now", lambda: noon + by)
-
-    put(timedelta())
-    return put
+def time(monkeypatch: pytest.MonkeyPatch) -> Time:
+    return Time(monkeypatch)
 
 
 def call(ledger: Ledger, *, per_hour: int = 3, per_day: int = 10**6, wanted: int = 100, forced: bool = False) -> str:
@@ -140,7 +151,7 @@ def test_whoever_holds_it_for_ever_stops_calls_and_nothing_else(path: Path, monk
 
 
 @pytest.mark.parametrize("tail", [b'{"t": "call", "id": "x"', b"\xff\xfe", b'{"t": "call"}\n[]\n7\n{"t": 3}\n', b"\0"])
-def test_what_is_torn_or_no_record_costs_only_itself(path: Path, tail: bytes) -> None:
+def test_what_is_torn_or_no_record_costs_only_itself(path: Path, time: Time, tail: bytes) -> None:
     call(Ledger(path))
     with path.open("ab") as file:
         file.write(tail)
@@ -193,12 +204,12 @@ def test_a_state_folder_that_is_a_file_allows_no_call_but_answers(tmp_path: Path
 
 
 def test_a_file_that_is_long_is_begun_anew_with_what_still_counts(
-    path: Path, monkeypatch: pytest.MonkeyPatch, ahead: Set
+    path: Path, monkeypatch: pytest.MonkeyPatch, time: Time
 ) -> None:
     monkeypatch.setattr(ledger_file, "LONG", 20_000)
     ledger, other = Ledger(path), Ledger(path)
     ledger.end(call(ledger), "answered", failed=False, given=1000, counted=800)
-    ahead(timedelta(days=2))
+    time.passes(days=2)
     for number in range(240):
         ledger.compacted({**ABOUT, "number": number})
         if number % 8 == 0:
@@ -234,38 +245,72 @@ def test_who_deletes_it_begins_anew(path: Path) -> None:
 # --- the clock --------------------------------------------------------------------------------------------------
 
 
-def test_an_hour_and_a_day_later_there_is_room_again(path: Path, ahead: Set) -> None:
+def test_an_hour_and_a_day_later_there_is_room_again(path: Path, time: Time) -> None:
     ledger = Ledger(path)
     assert calls_until_refused(ledger, per_day=450) == 3
-    ahead(timedelta(minutes=61))
+    time.passes(minutes=61)
     assert calls_until_refused(ledger, per_day=450) == 1  # the day's tokens
-    ahead(timedelta(days=1, minutes=62))
+    time.passes(days=1, minutes=1)
     assert calls_until_refused(ledger, per_day=450) == 3
 
 
-@pytest.mark.parametrize("restarts", [True, False])
-@pytest.mark.parametrize("by", [timedelta(hours=1), timedelta(days=400)])
-def test_a_clock_that_goes_back_frees_nothing_and_locks_nobody_out(
-    path: Path, ahead: Set, by: timedelta, restarts: bool
+def test_an_hour_later_there_is_room_again_also_if_the_machine_was_off(path: Path, time: Time) -> None:
+    assert calls_until_refused(Ledger(path)) == 3
+    time.starts_anew()
+    assert calls_until_refused(Ledger(path)) == 0
+    time.passes(minutes=61)
+    time.starts_anew()
+    assert calls_until_refused(Ledger(path)) == 3
+
+
+@pytest.mark.parametrize("restarts", ["dagentd", "nothing"])
+@pytest.mark.parametrize("by", [timedelta(hours=1), timedelta(days=400), timedelta(hours=-1), timedelta(days=-400)])
+def test_a_clock_that_is_set_frees_nothing_and_locks_nobody_out(
+    path: Path, time: Time, by: timedelta, restarts: str
 ) -> None:
     ledger = Ledger(path)
     assert calls_until_refused(ledger) == 3
-    ahead(-by)
-    ledger = Ledger(path) if restarts else ledger
-    assert calls_until_refused(ledger) == 0
-    ahead(-by + timedelta(minutes=61))
+    time.jumps(by)
+    ledger = Ledger(path) if restarts == "dagentd" else ledger
+    assert (calls_until_refused(ledger), ledger.spend().calls) == (0, 3)
+    time.passes(minutes=61)
     assert calls_until_refused(ledger) == 3
 
 
-def test_a_failure_in_the_future_does_not_bar_a_model_until_then(path: Path, ahead: Set) -> None:
-    ahead(timedelta(days=400))
+def test_a_clock_that_went_back_while_the_machine_was_off_frees_nothing_either(path: Path, time: Time) -> None:
+    assert calls_until_refused(Ledger(path)) == 3
+    time.jumps(timedelta(days=-400))
+    time.starts_anew()
+    ledger = Ledger(path)
+    assert calls_until_refused(ledger) == 0
+    time.passes(minutes=61)
+    assert calls_until_refused(ledger) == 3
+
+
+def test_a_failure_in_the_future_does_not_bar_a_model_until_then(path: Path, time: Time) -> None:
+    time.jumps(timedelta(days=400))
     ledger = Ledger(path)
     ledger.end(call(ledger), "server", failed=True)
-    ahead(timedelta())
+    time.jumps(timedelta(days=-400))
+    time.starts_anew()
+    ledger = Ledger(path)
     with pytest.raises(LimitReached, match="tried again in 30 s"):
         call(ledger)
-    ahead(timedelta(seconds=31))
+    time.passes(seconds=31)
     call(ledger)
+
+
+def test_a_file_that_is_begun_anew_after_the_clock_was_set_keeps_the_calls_that_count(
+    path: Path, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(path)
+    assert calls_until_refused(ledger) == 3
+    time.jumps(timedelta(days=400))
+    monkeypatch.setattr(ledger_file, "LONG", 2_000)
+    ledger._file._long = 2_000
+    for number in range(30):
+        ledger.compacted({**ABOUT, "number": number})
+    assert calls_until_refused(Ledger(path)) == 0
 
 
 def test_threads_at_once_make_no_more_calls_than_one_alone(path: Path) -> None:

@@ -34,7 +34,7 @@ class Time:
         """From now on all of dagentd in this process goes by it, and what a thread would write is written by
         whoever lets it."""
         clock.now = self.now
-        clock.monotonic = lambda: self.since
+        clock.monotonic = clock.uptime = lambda: self.since
         time.sleep = lambda seconds: self.pass_by(float(seconds))
         vars(projector)["threading"] = SimpleNamespace(Condition=partial(_Waiting, self), Thread=_Later)
 

@@ -60,8 +60,8 @@ def added(state: State, texts: Mapping[str, str]) -> State:
 
 
 def cleared(state: State) -> State:
-    """Of what can be undone, nothing is left, unless there was nothing to clear."""
-    return replace(state, here=frozenset(), done=() if state.here else state.done)
+    """Of what can be undone, nothing is left."""
+    return replace(state, here=frozenset(), done=())
 
 
 def compacted(state: State, lists: Lists) -> State:

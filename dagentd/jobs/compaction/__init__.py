@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dagentd.adapters import clock
 from dagentd.errors import DagentdError
 from dagentd.jobs.compaction.proposing import How as How
 from dagentd.jobs.compaction.proposing import Proposal as Proposal
@@ -38,7 +39,7 @@ class Compactor:
         session.announce("session:compaction-start", messages_count=count, estimated_tokens=parts.total)
         try:
             found = self.propose(session, settings, how)
-            return self.apply(session, found) if found is not None else _nothing(session)
+            return self.apply(session, found) if found is not None else self._nothing(session)
         except DagentdError as error:
             session.announce("session:compaction-error", error=error.message, hint=error.hint)
             self.ledger.compacted(_about(session) | {"outcome": "failed", "error": error.message})
@@ -51,12 +52,12 @@ class Compactor:
         note = {"note": proposal.note} if proposal.note else {}
         sizes = {"messages": count, "before": proposal.parts.total, "after": proposal.total_after, "outcome": "done"}
         self.ledger.compacted(_about(session) | {"method": proposal.backend, "model": proposal.model, **sizes, **note})
-        session.announce(
-            "session:compaction-complete", messages_compacted=count, tokens_reclaimed=reclaimed,
-            new_checkpoint_version=version, compacted_at=proposal.checkpoint["compactionInfo"]["compactedAt"],
-        )  # fmt: skip
-        done = {"messagesCompacted": count, "tokensReclaimed": reclaimed, "checkpointVersion": version}
-        return {"method": proposal.backend, **done, **note}
+        at = proposal.checkpoint["compactionInfo"]["compactedAt"]
+        return {"method": proposal.backend, **_complete(session, count, reclaimed, version, at), **note}
+
+    def _nothing(self, session: Session) -> dict[str, Any]:
+        """Who was told of the start is told of the end, also where there was nothing to do."""
+        return {"method": None, **_complete(session, 0, 0, version_of(session.checkpoint()), clock.stamp())}
 
     def undo(self, session: Session) -> dict[str, Any]:
         """The last compaction not yet undone is taken back."""
@@ -101,9 +102,12 @@ def _about(session: Session) -> dict[str, Any]:
     return {"project": str(session.project.root), "session": session.id}
 
 
-def _nothing(session: Session) -> dict[str, Any]:
-    version = version_of(session.checkpoint())
-    return {"method": None, "messagesCompacted": 0, "tokensReclaimed": 0, "checkpointVersion": version}
+def _complete(session: Session, count: int, reclaimed: int, version: int, at: str) -> dict[str, Any]:
+    session.announce(
+        "session:compaction-complete", messages_compacted=count, tokens_reclaimed=reclaimed,
+        new_checkpoint_version=version, compacted_at=at,
+    )  # fmt: skip
+    return {"messagesCompacted": count, "tokensReclaimed": reclaimed, "checkpointVersion": version}
 
 
 def _saved(checkpoint: dict[str, Any]) -> int:

@@ -15,7 +15,7 @@ from dagentd.store.ledger import Ledger
 
 _OUT = 16_000  # tokens that an answer may have
 _UNKNOWN = ("slow", "stopped", "lost", "garbled")  # failures of which nobody knows what they cost
-_OF_THE_QUESTION = ("too long", "cut", "refused")  # failures that say nothing of the next call
+_NOT_ITS_OWN = ("too long", "cut", "refused", "stopped")  # failures that say nothing of the next call
 _PASSED_ON = ("model", "overloaded")  # failures after which another model is tried
 
 
@@ -38,8 +38,8 @@ class Calls:
         """The model that is set; on failures that are its own, those that may stand in for it."""
         failure: CallFailed | None = None
         for model in (self._settings.model, *self._settings.fallback_models):
-            if failure is None and not self._forced and self._rests(model):
-                continue
+            if failure is None and not self._forced and self._ledger.rests(model) in _PASSED_ON:
+                continue  # others need not fail of that
             try:
                 answer = self._call(model, prompts)
                 self.model = model
@@ -49,13 +49,6 @@ class Calls:
                 if error.kind not in _PASSED_ON:
                     raise
         raise failure or CallFailed("overloaded", "all models failed before and are tried again later")
-
-    def _rests(self, model: str) -> bool:
-        """It failed lately in a way that others need not."""
-        calls = self._ledger.calls()
-        last = [call for call in calls if call.model == model and call.failed is not None][-1:]
-        due = spend.again_at(calls, model) > clock.now().timestamp()
-        return bool(last) and due and last[0].why in _PASSED_ON
 
     def _call(self, model: str, prompts: tuple[str, ...]) -> Answer:
         seconds = self._until - clock.monotonic()
@@ -71,7 +64,7 @@ class Calls:
         except CallFailed as error:
             unknown = error.kind in _UNKNOWN and not error.given
             given, answered = (wanted, 0) if unknown else (error.given, error.answered)
-            ill, price = error.kind not in _OF_THE_QUESTION, spend.cost(model, given, answered)
+            ill, price = error.kind not in _NOT_ITS_OWN, spend.cost(model, given, answered)
             self._ledger.end(
                 name, error.kind, failed=ill, given=given, answered=answered, cost=price, retry_after=error.retry_after
             )

@@ -46,7 +46,7 @@ class How:
 @dataclass(frozen=True)
 class Proposal:
     """`note` says why `local` did it where a model was meant to. `parts` are the sizes before; `after` is the size of
-    the checkpoint, and `freed` of the messages that leave."""
+    the checkpoint, and `freed` of the messages that leave. What these say is not held: proposals may wait for days."""
 
     id: str
     start: Snapshot
@@ -156,8 +156,9 @@ class Proposer:
         after = self._tokens(sections.checkpoint(Checkpoint.parse({**document, "version": 1})))
         document["tokens"]["checkpoint"] = after
         self._check_goal(after, work.freed)
-        return Proposal(uuid.uuid4().hex[:12], work.start, tuple(work.turns), document, tuple(changes), left, backend,
-                        model, self._parts, after, work.freed)  # fmt: skip
+        start, turns = work.start.named(), tuple(each.named() for each in work.turns)
+        return Proposal(uuid.uuid4().hex[:12], start, turns, document, tuple(changes), left, backend, model,
+                        self._parts, after, work.freed)  # fmt: skip
 
     def _check_goal(self, after: int, freed: int) -> None:
         """One that was needed must end under the target, or under the threshold where the parts that stay leave no room

@@ -25,6 +25,10 @@ class Turn:
     checks: tuple[Check, ...] = ()
     iteration: int | None = None
 
+    def named(self) -> Turn:
+        """Who said it and when, without what."""
+        return Turn(self.id, self.role, self.at, "", "")
+
 
 def turn(raw: Mapping[str, Any]) -> Turn:
     metadata = raw["metadata"] if isinstance(raw.get("metadata"), dict) else {}

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from dagentd.adapters.claude import Answer, CallFailed, Question
 from dagentd.errors import CompactionFailed
+from dagentd.jobs.compaction import backends
+from dagentd.jobs.compaction.backends import Backend
 from dagentd.model.compaction.items import items_of
 from tests import messages_api as api_of
 from tests.jobs.compaction.conversing import GOOD, TALK, Conversing, add, answering, with_compaction
@@ -109,6 +112,14 @@ def test_secrets_are_neither_sent_nor_kept(conversing: Conversing, api: Messages
     assert secret in json.dumps(conversing.session.history()[0])
 
 
+def test_a_secret_that_only_the_answer_shows_as_one_is_not_kept(conversing: Conversing, api: MessagesApi) -> None:
+    """In the message it was words among others."""
+    conversing.talk([("user", "For the password of the database, correcthorsebattery will do.")])
+    api.always(answering(add("Database password: correcthorsebattery", "m1")))
+    assert conversing.compact()["method"] == "anthropic"
+    assert conversing.decisions == ["Database password: [redacted value]"]
+
+
 # --- size -----------------------------------------------------------------------------------------------------
 
 
@@ -181,6 +192,26 @@ def test_after_a_failure_it_waits_and_a_user_need_not(conversing: Conversing, ap
     api.always(answering(*GOOD))
     conversing.talk()
     assert conversing.compact(forced=True)["method"] == "anthropic"
+
+
+def test_a_call_that_dagentd_itself_gave_up_says_nothing_of_the_model(
+    conversing: Conversing, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who restarts it three times in a row would else have `local` for an hour."""
+
+    def stopped(_: Question) -> Answer:
+        raise CallFailed("stopped", "dagentd is stopping")
+
+    conversing.talk()
+    with monkeypatch.context() as stopping:
+        stopping.setattr(backends, "chosen", lambda _: Backend("anthropic", stopped))
+        for _ in range(3):
+            with pytest.raises(CompactionFailed, match="stopping"):
+                conversing.compact()
+            conversing.again()
+    assert {end["input"] > 16_000 for end in conversing.ledger("end")} == {True}, "nobody knows what they cost"
+    api.then(answering(*GOOD))
+    assert conversing.compact()["method"] == "anthropic"
 
 
 @pytest.mark.parametrize("failure", [api_of.NO_MODEL, api_of.OVERLOADED], ids=["404", "529"])

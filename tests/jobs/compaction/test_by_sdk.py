@@ -36,7 +36,12 @@ FAILURES = {
     "no JSON": said("I would rather not."),
     "another shape": said('{"operations": "none"}'),
 }
-MOST_CALLS = {"400 too long": 4, "413": 4, "404": 2, "529": 2, "no JSON": 2, "another shape": 2}
+CALLS = {"400 too long": 4, "413": 4, "404": 2, "529": 2, "no JSON": 2, "another shape": 2}
+OUTCOMES = {
+    "400 too long": "too long", "401": "auth", "404": "model", "413": "too long", "429": "rate", "500": "server",
+    "529": "overloaded", "cut before": "lost", "cut within": "lost", "max_tokens": "cut", "refusal": "refused",
+    "no JSON": "answered", "another shape": "answered",
+}  # fmt: skip
 
 
 def test_what_a_model_answers_becomes_the_checkpoint(conversing: Conversing, api: MessagesApi) -> None:
@@ -96,7 +101,8 @@ def test_a_failure_costs_nothing_but_the_model(
     assert any("PostgreSQL 16" in decision for decision in conversing.decisions)
     assert any("200 ms" in decision for decision in conversing.decisions)
     name = request.node.callspec.id
-    assert 1 <= len(api.calls()) <= MOST_CALLS.get(name, 1)
+    assert len(api.calls()) == CALLS.get(name, 1)
+    assert {end["outcome"] for end in conversing.ledger("end")} == {OUTCOMES.get(name, "garbled")}
     of_the_question = name in ("400 too long", "413", "max_tokens", "refusal", "no JSON", "another shape")
     assert {end["failed"] for end in conversing.ledger("end")} == {not of_the_question}
 
