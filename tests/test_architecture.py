@@ -120,13 +120,14 @@ def prints(every: list[Module]) -> list[str]:
 
 
 def writes_beside_the_door(every: list[Module]) -> list[str]:
-    return [
-        f"{module.name}:{call.lineno} writes: {ast.unparse(call)}"
-        for module in every
-        if module.name != DOOR
-        for call in _calls(module)
-        if _writes(call, set(module.imported()))
-    ]
+    return [found for module in every if module.name != DOOR for found in _writing(module)]
+
+
+def _writing(module: Module) -> Iterator[str]:
+    imported = set(module.imported())
+    for call in _calls(module):
+        if _writes(call, imported):
+            yield f"{module.name}:{call.lineno} writes: {ast.unparse(call)}"
 
 
 def _calls(module: Module) -> Iterator[ast.Call]:
