@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,10 @@ from dagentd.store import complaints, rendering
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.intake import Intake
-from dagentd.store.projection import GONE_FOR, PATIENCE, Projection
+from dagentd.store.output import Output
+from dagentd.store.projection import PATIENCE, Projection
 
-_APART = 0.1  # seconds between two writes of one session's documents
 _SELDOM = 1.0  # seconds between two saves of the index
-_LONG = 0.05  # a write that takes longer is of a very long chat
 
 
 def places(folder: SessionFolder) -> dict[str, Path]:
@@ -38,7 +37,7 @@ class Projections:
         self._settle = settle
         self._files = {name: Projection(name, path, temps) for name, path in places(folder).items()}
         self._io = threading.RLock()
-        self._next_write = self._next_probe = self._next_look = 0.0
+        self._next_probe = self._next_look = 0.0
         self._failures = 0
         self._saved = clock.monotonic()
 
@@ -55,6 +54,7 @@ class Projections:
         else:
             shown = self._shown_before(first)
         self._intake = Intake(self.folder, self._files, self._settle, chronicle, shown)
+        self._output = Output(self.folder, self._files, self._settle, chronicle, self._intake)
         if not chronicle.read_only:
             self._intake.take_leftovers()
         self._know_again(first)
@@ -87,7 +87,7 @@ class Projections:
         if any(each.vanished is not None for each in self._files.values()) and self._stays():
             for each in self._files.values():
                 each.vanished = None
-        self._next_write = 0.0
+        self._output.due = 0.0
         self.tend(clock.monotonic())
 
     def _stays(self) -> bool:
@@ -98,10 +98,6 @@ class Projections:
         except FileNotFoundError:
             return False
         return True
-
-    def there(self) -> list[Path]:
-        """What must be there, or the session is being removed."""
-        return [self.folder.journal, *(each.path for each in self._files.values() if each.digest is not None)]
 
     def look_settled(self) -> None:
         """Take in what others wrote. Bytes that make no sense yet are read again until they do, or have stayed the
@@ -122,14 +118,14 @@ class Projections:
                 each = self._files[name]
                 each.accept(whole[name], raw)
                 if not changed and self._is_current(name, raw):
-                    each.written = self._mark(name)
+                    each.written = self._output.mark(name)
             return len(read) == len(whole)
 
     def _is_current(self, name: str, raw: dict[str, Any]) -> bool:
         """Whether a document that had nothing new in it may stay as it is. It may lack what stays in ours, or say what
         the journal refused: a decision struck, another id, messages in another order."""
         pos = self._intake.valid(raw)
-        if pos is None or pos < self._mark(name):
+        if pos is None or pos < self._output.mark(name):
             return False
         with self._chronicle.lock:
             return rendering.says_the_same(name, raw, self._chronicle.state, self.folder)
@@ -152,26 +148,11 @@ class Projections:
         with self._chronicle.lock:
             return rendering.session_document(self._chronicle.state, self.folder, self._files["session"].extra)
 
-    # --- writing ------------------------------------------------------------------------------------------
+    # --- what is due --------------------------------------------------------------------------------------
 
-    def _mark(self, name: str) -> int:
-        state = self._chronicle.state
-        return {"chat": state.chat_pos, "session": state.pos}.get(name, state.checkpoint_pos)
-
-    def dirty(self) -> list[Projection]:
-        """In the order in which they are written: a session document that is there already comes last, so that its
-        position says what the others show. Nothing while the journal cannot be appended: they must not run ahead of
-        it."""
-        if self._chronicle.read_only or self._chronicle.journal.broken:
-            return []
-        behind = [each for each in self._files.values() if each.written != self._mark(each.name) and not each.refused]
-        return sorted(filter(self._wanted, behind), key=lambda each: each.name == "session" and each.digest is not None)
-
-    def _wanted(self, each: Projection) -> bool:
-        """A checkpoint only if there is one; the newer app's memory only where that app made it."""
-        if each.name == "memory":
-            return each.digest is not None
-        return each.name != "checkpoint" or self._chronicle.state.checkpoint is not None
+    def there(self) -> list[Path]:
+        """What must be there, or the session is being removed."""
+        return self._output.there()
 
     def tend(self, now: float) -> float | None:
         """Do what is due; the time at which there is more to do, None if there is nothing."""
@@ -180,8 +161,8 @@ class Projections:
                 self.close()
                 return None
             well, readable = self._try(now, lambda: self._take_late(now)) and self._appendable(now), self._readable(now)
-            if self.dirty():
-                well = well and now >= self._next_write and self._try(now, self._write)
+            if self._output.behind():
+                well = well and now >= self._output.due and self._try(now, self._write)
             self._save(now)
             if well and readable:
                 self._failures = 0
@@ -218,7 +199,7 @@ class Projections:
         due = [late.due for each in self._files.values() for late in each.replaced]
         due += [self._next_probe] if self._chronicle.journal.broken else []
         due += [self._next_look] if self._refused_for_now() else []
-        return min([*due, *([self._next_write] if self.dirty() else [])], default=None)
+        return min([*due, *([self._output.due] if self._output.behind() else [])], default=None)
 
     def _try(self, now: float, work: Callable[[], None]) -> bool:
         try:
@@ -243,7 +224,7 @@ class Projections:
 
     def _failed(self, now: float, error: DagentdError) -> None:
         """The journal holds everything; the documents follow when the disk allows."""
-        self._next_write = now + self._longer()
+        self._output.due = now + self._longer()
         if disk.is_missing(self.folder.path):
             self._chronicle.gone = complaints.gone(self.folder)
         self._chronicle.note("documents", error)
@@ -254,18 +235,8 @@ class Projections:
         return min(60.0, 2.0**self._failures / 10)
 
     def _write(self) -> None:
-        """Write what is behind. A long chat is written so seldom that writing takes a tenth of the time at most."""
-        started = clock.monotonic()
-        for each in self.dirty():
-            if each.vanished is not None and not self.folder.path.is_dir():
-                raise FileNotFoundError(self.folder.path)
-            if each.vanished is not None and started < each.vanished + GONE_FOR:
-                self._next_write = each.vanished + GONE_FOR
-            elif not self._publish(each):
-                break
-        if self._next_write <= started:
-            taken = clock.monotonic() - started
-            self._next_write = started + (_APART if taken < _LONG else 9 * taken)
+        if not self._output.write():
+            self.look()
 
     def _save(self, now: float) -> None:
         """Let the index follow now and then: it costs nearly as much as the messages did, so whoever opens a session
@@ -275,28 +246,6 @@ class Projections:
                 self._saved = now
                 with contextlib.suppress(DagentdError):  # damaged, it is begun anew, and who comes next reads again
                     self._chronicle.state.save()
-
-    def _publish(self, each: Projection) -> bool:
-        """False if somebody else has just written it, which was taken in instead."""
-        with self._chronicle.lock:
-            mark, pos, chunks = self._mark(each.name), self._chronicle.state.pos, self._render(each)
-        try:
-            each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self.there())
-        except publishing.Changed:
-            self.look()
-            self._next_write = clock.monotonic() + self._settle / 5
-            return False
-        if each.name == "chat":
-            self._intake.shown(pos)
-            self._chronicle.state.shown = (each.digest.hex(), mark) if each.digest else None
-        self._intake.take_late(each, clock.monotonic())
-        return True
-
-    def _render(self, each: Projection) -> Iterator[bytes]:
-        state = self._chronicle.state
-        if each.name == "chat":
-            return rendering.chat(state, each.extra)
-        return rendering.other(each.name, state, self.folder, each.extra)
 
     def close(self) -> None:
         with self._io:

@@ -17,7 +17,7 @@ import pytest
 from dagentd.adapters import clock, disk
 from dagentd.errors import DagentdError, InvalidInput, LimitReached, NotAllowed, NotFound
 from dagentd.model.problem import Problem
-from dagentd.store import projections
+from dagentd.store import output
 from dagentd.store.index import Index
 from dagentd.store.session import Session
 from dagentd.store.store import Store
@@ -30,7 +30,7 @@ SETTLE = 0.004
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projections, "_APART", 0.0)
+    monkeypatch.setattr(output, "_APART", 0.0)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.store import projections
+from dagentd.store import output
 from tests.store import app
 from tests.store.served import Served
 
@@ -104,8 +104,8 @@ def test_we_replace_a_short_file_as_often_as_we_can(
     served: Served, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both sides are quick, and meet in every gap between comparing, replacing and reading again."""
-    monkeypatch.setattr(projections, "_APART", 0.0)
-    monkeypatch.setattr(projections, "_LONG", 1e9)
+    monkeypatch.setattr(output, "_APART", 0.0)
+    monkeypatch.setattr(output, "_LONG", 1e9)
     _meet(served, how, 1500, threads=2, clears=True)
 
 
@@ -116,7 +116,7 @@ def test_other_ways_of_writing(served: Served, how: str) -> None:
 
 def test_whoever_reads_never_sees_half_a_document(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read as fast as can be while each is replaced hundreds of times: always all of one, never a part, never none."""
-    monkeypatch.setattr(projections, "_APART", 0.0)
+    monkeypatch.setattr(output, "_APART", 0.0)
     paths, sizes, ended = list(served.app.paths.values()), set[int](), threading.Event()
 
     def read() -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from dagentd.adapters import clock, disk, files
 from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, NotAllowed, NotFound
-from dagentd.store import projections
+from dagentd.store import output
 from dagentd.store.index import Index
 from dagentd.store.own_documents import edit_document
 from dagentd.store.projector import Projector
@@ -81,7 +81,7 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
     made = Faults()
     monkeypatch.setattr(disk, "step", made.step)
     monkeypatch.setattr(disk, "write_some", made.write)
-    monkeypatch.setattr(projections, "_APART", 0.0)
+    monkeypatch.setattr(output, "_APART", 0.0)
     return made
 
 

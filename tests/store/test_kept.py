@@ -15,7 +15,7 @@ import pytest
 
 from dagentd.adapters import git
 from dagentd.errors import DagentdError, NotFound
-from dagentd.store import projections
+from dagentd.store import output
 from dagentd.store.index import Index
 from dagentd.store.kept import Kept
 from dagentd.store.store import Store
@@ -52,7 +52,7 @@ def test_another_file_takes_the_next_number_and_none_is_replaced(served: Served)
 @pytest.fixture
 def documents_follow_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The documents are written all the time, which is when git is disturbed the most."""
-    monkeypatch.setattr(projections, "_APART", 0.0)
+    monkeypatch.setattr(output, "_APART", 0.0)
 
 
 @pytest.mark.usefixtures("documents_follow_at_once")

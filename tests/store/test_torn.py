@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters import disk
-from dagentd.store import projections
+from dagentd.store import output
 from tests.store.place import PM, Place, said
 from tests.torture import reader
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projections, "_APART", 0.0)
+    monkeypatch.setattr(output, "_APART", 0.0)
 
 
 @pytest.fixture

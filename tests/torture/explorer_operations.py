@@ -18,7 +18,7 @@ from dagentd.jobs.archive import archive_ended
 from dagentd.jobs.compaction import Compactor, How
 from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.settings import Settings
-from dagentd.store import projections
+from dagentd.store import output
 from dagentd.store.agx import configs
 from dagentd.store.index import Index
 from dagentd.store.ledger import Ledger
@@ -221,7 +221,7 @@ def _agx_follow(life: Life) -> None:
 
 def _append(life: Life) -> None:
     """Add for ever from several threads: the test ends it."""
-    projections._APART = 0.005
+    output._APART = 0.005
     sessions = [life.store.get_or_create("feature", "pm", FEATURE), life.store.get_or_create("feature", "pm", NESTED)]
     for session in sessions:
         if session.messages(0)[1] > 100:  # keeps the rounds short

@@ -21,7 +21,7 @@ import pytest
 from dagentd import errors
 from dagentd.adapters import disk
 from dagentd.errors import DagentdError
-from dagentd.store import projections
+from dagentd.store import output
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -97,7 +97,7 @@ def injected(fault: Fault, root: Path) -> Iterator[None]:
         patch.setattr(os, "open", opened)
         for name in ("fsync", "fdatasync"):  # what they promise is not tried here, and a busy disk takes long
             patch.setattr(os, name, lambda _: None)
-        patch.setattr(projections, "_APART", 0.0)
+        patch.setattr(output, "_APART", 0.0)
         yield
 
 

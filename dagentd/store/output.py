@@ -1,0 +1,88 @@
+"""Writing the documents behind a journal: which are behind it, in which order, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from dagentd.adapters import clock, publishing
+from dagentd.model.project import SessionFolder
+from dagentd.store import rendering
+from dagentd.store.chronicle import Chronicle
+from dagentd.store.intake import Intake
+from dagentd.store.projection import GONE_FOR, Projection
+
+_APART = 0.1  # seconds between two writes of one session's documents
+_LONG = 0.05  # a write that takes longer is of a very long chat
+
+
+class Output:
+    """Never called by two threads at once."""
+
+    def __init__(
+        self, folder: SessionFolder, files: dict[str, Projection], settle: float, chronicle: Chronicle, intake: Intake
+    ) -> None:
+        self._folder, self._files, self._settle = folder, files, settle
+        self._chronicle, self._intake = chronicle, intake
+        self.due = 0.0  # when to write next
+
+    def mark(self, name: str) -> int:
+        """What a document is made from: another number means another document."""
+        state = self._chronicle.state
+        return {"chat": state.chat_pos, "session": state.pos}.get(name, state.checkpoint_pos)
+
+    def behind(self) -> list[Projection]:
+        """In the order in which they are written: a session document that is there already comes last, so that its
+        position says what the others show. Nothing while the journal cannot be appended: they must not run ahead of
+        it."""
+        if self._chronicle.read_only or self._chronicle.journal.broken:
+            return []
+        behind = [each for each in self._files.values() if each.written != self.mark(each.name) and not each.refused]
+        return sorted(filter(self._wanted, behind), key=lambda each: each.name == "session" and each.digest is not None)
+
+    def _wanted(self, each: Projection) -> bool:
+        """A checkpoint only if there is one; the newer app's memory only where that app made it."""
+        if each.name == "memory":
+            return each.digest is not None
+        return each.name != "checkpoint" or self._chronicle.state.checkpoint is not None
+
+    def there(self) -> list[Path]:
+        """What must be there, or the session is being removed."""
+        return [self._folder.journal, *(each.path for each in self._files.values() if each.digest is not None)]
+
+    def write(self) -> bool:
+        """Write what is behind; False if somebody else has just written one of them, which is to be taken in first. A
+        long chat is written so seldom that writing takes a tenth of the time at most."""
+        started = clock.monotonic()
+        for each in self.behind():
+            if each.vanished is not None and not self._folder.path.is_dir():
+                raise FileNotFoundError(self._folder.path)
+            if each.vanished is not None and started < each.vanished + GONE_FOR:
+                self.due = each.vanished + GONE_FOR
+            elif not self._publish(each):
+                self.due = clock.monotonic() + self._settle / 5
+                return False
+        if self.due <= started:
+            taken = clock.monotonic() - started
+            self.due = started + (_APART if taken < _LONG else 9 * taken)
+        return True
+
+    def _publish(self, each: Projection) -> bool:
+        """False if it is not as we know it."""
+        with self._chronicle.lock:
+            mark, pos, chunks = self.mark(each.name), self._chronicle.state.pos, self._render(each)
+        try:
+            each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self.there())
+        except publishing.Changed:
+            return False
+        if each.name == "chat":
+            self._intake.shown(pos)
+            self._chronicle.state.shown = (each.digest.hex(), mark) if each.digest else None
+        self._intake.take_late(each, clock.monotonic())
+        return True
+
+    def _render(self, each: Projection) -> Iterator[bytes]:
+        state = self._chronicle.state
+        if each.name == "chat":
+            return rendering.chat(state, each.extra)
+        return rendering.other(each.name, state, self._folder, each.extra)
