@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from dagentd.model.compaction.local.phrases import any_of
+from dagentd.model.compaction.local.subjects import STOP
 
 _ADVERBS = r"(?:(?:please|also|maybe|perhaps|now|just|then|possibly|kindly|quickly) )*"
 # What stands before the verb of an order that is put as a question or a wish.
@@ -133,6 +134,19 @@ REQUEST = any_of(
     r"\b(?:bitte|kannst du|könntest du)\b|\b(?:por favor|puedes|podrías)\b|\b(?:s['’]il te pla[iî]t"
     r"|peux-tu|pourrais-tu)\b|请|帮我|ください|してほしい",
 )
+# A word with an article or the like behind it opens an order, whatever it is: `archive the old client`.
+_ORDERED = re.compile(
+    r"^\W*(?:(?:please|pls|also|and|now|then|next|first|finally|ok(?:ay)?|so|just|yes|lastly|secondly)[,:]?\s+)*"
+    r"(?!like|unlike|given|plus|minus|quite|half|even|worth|thanks|maybe|not)([a-z]{3,})(?<!s)(?<!ed)(?<!ing)(?<!ly)"
+    r" (?:the|an?|all|our|my|this|these|those|it|them|each|every|both|some|another)\b"
+)
+
+
+def orders(low: str) -> bool:
+    found = _ORDERED.match(low)
+    return found is not None and found[1] not in STOP
+
+
 # An order that says what something is to be or to be made with: `build the mail delivery with Mailgun`.
 MEANS = re.compile(r"\b(?:the|our|my) (?:[\w-]+ ){1,4}?(?:with|using|via|to be|should be|by|instead of|rather than) \S")
 WISHED = any_of(  # put as if it were only weighed

@@ -18,7 +18,8 @@ _FULL = {"won't": "will not", "n't": " not", "'ll": " will", "'re": " are", "'ve
     "'s": "",
 }
 _IS = re.compile(r"\b(it|that|this|what|there|here|he|she|who)[’']s\b", re.IGNORECASE)
-# Between phrases: D an article, F for, S as, K a colon, C is, U with, W on, P a pause, E an end, X whatever else.
+# Between phrases: D an article, F for, S as, K a colon, C is, U with, W on, T a time,
+# P a pause, E an end, X whatever else.
 _SMALL = {
     word: code
     for code, some in {
@@ -29,6 +30,7 @@ _SMALL = {
         "C": "is are be becomes become remains stays was equals means",
         "U": "with w/ using via use uses run runs",
         "W": "on in by to onto into at under through from off atop upon",
+        "T": "before after until till during",
         "E": ". !",
     }.items()
     for word in some.split()

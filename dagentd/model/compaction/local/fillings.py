@@ -61,7 +61,7 @@ def _by_links(chunks: list[Chunk]) -> Iterator[Filling]:
         taken = last is not None and last.value is one and "K" in one.before
         link = _Link(before, one, two, used, taken)
         last = _named_for(link) or _told_of(link)
-        if last is None and not re.search("[PEK]", link.between):
+        if last is None and not re.search("[PEKT]", link.between):
             last = _held_by(link) or _counted(link) or _is_or_uses(link)
         if last is not None:
             yield last

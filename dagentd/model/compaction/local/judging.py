@@ -7,7 +7,7 @@ from typing import Literal
 
 from dagentd.model.compaction.local import asking, changes, holding, meant, phrases
 from dagentd.model.compaction.local.chunks import Chunk
-from dagentd.model.compaction.local.subjects import words
+from dagentd.model.compaction.local.subjects import is_place, subject, words
 from dagentd.model.compaction.local.topics import topics
 
 Kind = Literal["decision", "request", "fact"]
@@ -27,6 +27,12 @@ _OWN = re.compile(r"\b(?:i|we|my|our|me|now)\b|from here|^\W*(?:settled|decided|
 _AWAITED = re.compile(
     r"\b(?:if|unless|once|when|provided|assuming) you\b"
     r"|\b(?:confirm|approv\w+|waiting|your (?:ok|okay|go))\b"
+)
+# What was done, and to which file: work that is claimed, however much it looks like a choice for something.
+_DEED = re.compile(
+    r"\W*(?:(?:all )?done[.:!]? )?(?:(?:i|we)(?:['’]ve| have)? (?:now |just |also )?)?"
+    r"(?:add|creat|updat|remov|delet|fix|edit|renam|committ|implement|wrote|written)(?:e?d)?\s(?:the\s|a\s|new\s)*"
+    r"(?:`[^`]+`|\S*\w\.[a-z]{1,5}\b|\S+/\S+)|[^.:,]{2,60} (?:is|are) (?:now |all )?(?:done|completed?|finished)\b"
 )
 _REFUSED = re.compile(r"\w\? (?:no|not|never|don['’]?t|do not)\b(?! (?:sure|idea|urgent|problem|yet|a problem))")
 
@@ -105,12 +111,16 @@ def _told(text: str, low: str) -> Rated | None:
     momentary = meant.momentary(low)
     if asking.PLEASE.search(low) and not momentary and not phrases.KEYED.match(low) and not topics(low).filled:
         return "request", STRONG
-    if phrases.TALK.match(low) or momentary:
-        weak = WEAK if phrases.TALK.match(low) else MEDIUM
-        rest = None if momentary else _behind_talk(text)
-        return rest or (("fact", weak) if _PRECISE.search(text) or phrases.KEYED.match(low) else None)
+    if momentary:  # over with the next minute, however precise it is; unless it says what or where something is
+        says = phrases.KEYED.match(low) or topics(text).filled or is_place(subject(text).names)
+        return ("fact", MEDIUM) if says else None
+    if phrases.TALK.match(low):
+        precise = _PRECISE.search(text) or phrases.KEYED.match(low)
+        return _behind_talk(text) or (("fact", WEAK) if precise else None)
     if any(each.sure == 3 and _is_choice(each.value) for each in topics(text).filled):
         return "decision", STRONG
+    if asking.orders(low):
+        return "request", STRONG
     if _PRECISE.search(text) or phrases.KEYED.match(low) or _NAMED.search(text) or low.startswith(("please ", "pls ")):
         return "fact", MEDIUM
     if text.endswith((":", "：")) or (text.isascii() and len(words(text)) < 2):
@@ -142,7 +152,7 @@ def _is_choice(value: Chunk) -> bool:
 def _of_assistant(text: str, low: str, lead: str) -> Rated | None:
     if text.endswith(("?", "？", ":", "：")) or any(talk.search(low) for talk in _NOT_STATED):
         return None
-    if _AWAITED.search(low) or (_hedged(low) and not _decided(low)):
+    if _AWAITED.search(low) or (_hedged(low) and not _decided(low)) or _DEED.match(low):
         return None
     if phrases.LABEL.search(low) or (lead and phrases.LABEL.search(lead)):
         return "decision", STRONG

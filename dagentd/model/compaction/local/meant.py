@@ -29,6 +29,10 @@ _OTHERS = re.compile(
 )
 _BUT = re.compile(r"[,;—–] (?:so|but|and|hence|thus|therefore|anyway|still|then|yet)\b|[.!?;] ")
 CLAUSES = re.compile(r"[,;.?!—–]\s|\s\(|\s(?:but|so|yet|while|hence|therefore)\s")
+_LEAVE = re.compile(
+    r"\W*(?:so |ok,? |now,? )*"
+    r"(?:(?:shall|should|can|may) (?:i|we)|(?:do you )?want me to|would you like me to) (?:now )?"
+)
 _FEW = 3  # words of one thing
 _LAST = re.compile(r"(?:^|[,;.] )(?P<before>[^,;.:]+)(?P<mark>[;:]) (?P<value>[^;:?]+)$")
 PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s")
@@ -108,6 +112,12 @@ def momentary(low: str) -> bool:
     if any(phrases.CHOICE.search(part) for part in low.split(" and ")[1:]):
         return False
     return not any(map(_decides, rest)) and not changes.replaces(low)
+
+
+def asks_leave(text: str) -> bool:
+    """Only whether to go on: `Shall I fix it?`, `Should I start layer 2?` A yes to that decides nothing."""
+    found = _LEAVE.match(text.lower())
+    return found is not None and (len(words(text)) < 2 or momentary(text.lower()[found.end() :]))
 
 
 def _begins_topic(found: str, low: str) -> bool:

@@ -14,6 +14,12 @@ from dagentd.model.compaction.local.topics import IDLE, beside, clauses, common_
 _TOGETHER = re.compile(r"[.?!]\s\S")  # sentences stand together because one has the topic and one the choice
 _BAN = re.compile(r"^\W*(?:(?:and|please|pls|also)\s+)*(?:do not|don['’]?t|never|no|avoid|stop|let['’]?s not)\b")
 
+# What everything else is a part of: nobody chooses one thing for it, and much is said of it.
+_WHOLE = words(
+    "project code app application repo repository file folder directory page site website system program software"
+    " feature task work part team user data change version step implementation product module component md"
+)
+
 
 def on_topic(new: Statement, old: str) -> float:
     """How sure it is that both fill the same slot, and differently; 0 where one of them fills none."""
@@ -55,10 +61,17 @@ def _rechosen(new: Statement, old: str, topic: Words) -> float:
         return 0.0
     if not (new.rejected or new.dropped or fills(new.text, topic, new.marker)):
         return 0.0
+    if topic <= _WHOLE and not (new.marker > 1 or (_names_one(new.text, topic) and _names_one(old, topic))):
+        return 0.0
     gives = _gives(new.text, topic)
     if False in (gives, _gives(old, topic)) or not (new.marker or gives or subject(new.text).names - topic):
         return 0.0
     return BARE + 0.05 * new.marker
+
+
+def _names_one(text: str, topic: Words) -> bool:
+    filling = topics(text).filling(topic)
+    return filling is not None and filling.value.named and len(filling.value.stems) <= 2
 
 
 def _gives(text: str, topic: Words) -> bool | None:

@@ -42,7 +42,7 @@ _NEGATIVE = re.compile(
 )
 _TICKET = re.compile(r"-\d{2,}$")
 ORDINALS = re.compile(
-    r"(?:modul|task|step|phas|iteration|issu|ticket|item|batch|section|part|servic|worker|team|sprint|option|rul"
+    r"(?:modul|task|step|phas|iteration|issu|ticket|item|batch|section|part|servic|worker|team|sprint|option|milestone|layer|stag|lesson|chapter|rul"
     r"|decision|round|shard|day|week|topic|component|featur)$"
 )
 _COUNTED = "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty fifty hundred"
