@@ -12,6 +12,8 @@ _ADVERBS = r"(?:(?:please|also|maybe|perhaps|now|just|then|possibly|kindly|quick
 POLITE = any_of(
     r"^\W*(?:(?:ok|so|also|and|please|then|now|hey|oh|btw|but)[,:]?\s+)*(?:can|could|would|will)(?:n['’]t)? you "
     r"(?:mind (?:if i asked you to )?)?" + _ADVERBS,
+    r"\w[,;—–] (?:(?:so|and|but|then|please) )*(?:can|could) you (?!(?:tell|explain|show|see|say)\b"
+    r"|[\w ]{1,25}\b(?:it|that|this|them|those|that one)(?: \w+){0,2}\s?\?)" + _ADVERBS,
     r"\b(?:any chance|do you think|is there any way|wonder(?:ing|ed)?|hop(?:e|ing))(?: that| if"
     r"| whether)? you (?:could|can"
     r"|would|might) " + _ADVERBS,
@@ -45,6 +47,8 @@ POLITE = any_of(
 MAY_WE = re.compile(
     r"^\W*(?:(?:ok|so|also|and|please|then|now|hey|oh|but)[,:]?\s+)*(?:can|could|shall) we (?:please )?"
 )
+# ... behind what is wrong with what there is: `that one is too slow, can we take the other?`
+MAY_WE_NOW = re.compile(r"[,;.—–] (?:(?:so|and|but|then|please) )*(?:can|could|shall) we (?:please )?(?=\w)")
 OPINION = re.compile(
     r"\bwould you (?:rather |personally |ever )?(?:use|choose|pick|go|recommend|prefer|take|say|suggest|consider)\b"
 )

@@ -113,6 +113,8 @@ def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight)
         return new.marker > 0 and not other.content and bool(one.units & other.units)
     if likeness(one.content, other.content, weight) >= 0.7:
         return True
+    if len(other.content) > 1 and other.content <= one.content and one.units & other.units:
+        return one.scope <= other.content and len(one.values) == 1 == len(other.values)
     headed = bool(one.head) and likeness(one.head, other.head, weight) >= 0.9
     if (headed or new.marker == 1) and _inside(one.content, other.content, weight) >= 0.9:
         return True

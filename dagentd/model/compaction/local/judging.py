@@ -57,7 +57,7 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
         return "request", STRONG
     plain = asking.TAG.sub("", low)
     if plain.endswith(("?", "？")):
-        return ("decision", STRONG) if asking.MAY_WE.match(low) and changes.turns(low) else None
+        return ("decision", STRONG) if _proposes_change(low) else None
     if meant.weighed(plain) and not meant.firm(plain) and not meant.settled(plain):
         return ("request", STRONG) if asking.WISHED.search(plain) else _behind_colon(text)
     if phrases.FIRM.search(plain):
@@ -67,6 +67,16 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
     if asking.DEFERRED.search(plain):
         return "request", STRONG
     return _stated_by_user(plain, changes.turns(plain)) or _told(text, plain)
+
+
+def _proposes_change(low: str) -> bool:
+    """Put as a question, and nobody would say no: what there is was spoken against."""
+    if asking.MAY_WE.match(low):
+        return changes.turns(low)
+    found = asking.MAY_WE_NOW.search(low)
+    if found is None or meant.weighed(low[: found.start()]):
+        return False
+    return bool(changes.AGAINST.search(low[: found.start()])) and bool(topics(low[found.end() :]).filled)
 
 
 def _ordered(low: str) -> Rated | None:
@@ -111,8 +121,8 @@ def _told(text: str, low: str) -> Rated | None:
     momentary = meant.momentary(low)
     if asking.PLEASE.search(low) and not momentary and not phrases.KEYED.match(low) and not topics(low).filled:
         return "request", STRONG
-    if momentary:  # over with the next minute, however precise it is; unless it says what or where something is
-        says = phrases.KEYED.match(low) or topics(text).filled or is_place(subject(text).names)
+    if momentary:  # over with the next minute, however precise; unless it says what, where or how many something is
+        says = phrases.KEYED.match(low) or topics(text).filled or is_place(subject(text).names) or subject(text).units
         return ("fact", MEDIUM) if says else None
     if phrases.TALK.match(low):
         precise = _PRECISE.search(text) or phrases.KEYED.match(low)
@@ -120,7 +130,7 @@ def _told(text: str, low: str) -> Rated | None:
     if any(each.sure == 3 and _is_choice(each.value) for each in topics(text).filled):
         return "decision", STRONG
     if asking.orders(low):
-        return "request", STRONG
+        return ("decision" if asking.MEANS.search(low) else "request"), STRONG
     if _PRECISE.search(text) or phrases.KEYED.match(low) or _NAMED.search(text) or low.startswith(("please ", "pls ")):
         return "fact", MEDIUM
     if text.endswith((":", "：")) or (text.isascii() and len(words(text)) < 2):

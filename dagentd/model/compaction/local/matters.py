@@ -60,9 +60,9 @@ class Matters:
         """Whether it names an earlier decision that it changes, or answers one."""
         if new.answers and self._pointed(new, position):
             return True
-        return any(
-            item.list == "decisions" and certainty(new, item.text, self.weight) >= 0.9 for item in self._candidates(new)
-        )
+        sure = 0.5 if new.marker > 1 and (new.rejected or new.dropped) else 0.9
+        found = (item for item in self._candidates(new) if item.list == "decisions")
+        return any(certainty(new, item.text, self.weight) >= sure for item in found)
 
     def asked(self, position: int) -> None:
         """A no that comes after this is an answer to a question, and takes nothing back."""

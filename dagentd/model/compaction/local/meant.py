@@ -28,6 +28,7 @@ _OTHERS = re.compile(
     r"| feels?| get| might be| should be)* $"
 )
 _BUT = re.compile(r"[,;—–] (?:so|but|and|hence|thus|therefore|anyway|still|then|yet)\b|[.!?;] ")
+_AND = re.compile(r"\s(?:and|then)\s(?=(?:i|we|(?:in the end|finally),? \w+)\b)")
 CLAUSES = re.compile(r"[,;.?!—–]\s|\s\(|\s(?:but|so|yet|while|hence|therefore)\s")
 _LEAVE = re.compile(
     r"\W*(?:so |ok,? |now,? )*"
@@ -66,7 +67,9 @@ def settled(low: str) -> bool:
         turn = _BUT.search(low, begin)
         low = low[turn.start() :] if turn else ""
     parts = {*PARTS.split(low), *CLAUSES.split(low)}
-    return _valued(low) or any(_decides(part) and not weighed(part) and " or " not in part for part in parts)
+    if _valued(low) or any(_decides(part) and not weighed(part) and " or " not in part for part in parts):
+        return True
+    return not phrases.HEARSAY.search(low) and any(map(_chooses, _AND.split(low)[1:]))
 
 
 def _valued(low: str) -> bool:
@@ -79,6 +82,10 @@ def _valued(low: str) -> bool:
         return re.search(r"\d", found["value"]) is not None
     plain = found["before"].count(" ") > 1 and not weighed(found["before"])
     return plain and len(found["value"].split()) <= _FEW and not re.search(r",| and ", found["value"])
+
+
+def _chooses(clause: str) -> bool:
+    return bool(phrases.CHOICE.search(clause) or phrases.DECIDED.search(clause)) and not weighed(clause)
 
 
 def _decides(clause: str) -> bool:

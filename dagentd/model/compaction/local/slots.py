@@ -57,11 +57,13 @@ def _rechosen(new: Statement, old: str, topic: Words) -> float:
     place = is_place(subject(new.text).names)
     if place != is_place(subject(old).names) or (place and not new.marker):
         return 0.0
-    if not fills(old, topic, 2 if changes.turns(old.lower()) else 0):  # what changed something is a choice as well
+    # What changed something is a choice as well; so is what somebody changes, if that is surely about the same.
+    plainly = 2 if changes.turns(old.lower()) else int(new.marker > 1 and len(topic) > 1)
+    if not fills(old, topic, plainly):
         return 0.0
     if not (new.rejected or new.dropped or fills(new.text, topic, new.marker)):
         return 0.0
-    if topic <= _WHOLE and not (new.marker > 1 or (_names_one(new.text, topic) and _names_one(old, topic))):
+    if topic <= _WHOLE and not (new.marker > 1 or _same_but_one(new.text, old, topic)):
         return 0.0
     gives = _gives(new.text, topic)
     if False in (gives, _gives(old, topic)) or not (new.marker or gives or subject(new.text).names - topic):
@@ -69,9 +71,13 @@ def _rechosen(new: Statement, old: str, topic: Words) -> float:
     return BARE + 0.05 * new.marker
 
 
-def _names_one(text: str, topic: Words) -> bool:
-    filling = topics(text).filling(topic)
-    return filling is not None and filling.value.named and len(filling.value.stems) <= 2
+def _same_but_one(new: str, old: str, topic: Words) -> bool:
+    """Both give a name, or say the same in all but what they give: `format the code with tabs`."""
+    one, two = topics(new).filling(topic), topics(old).filling(topic)
+    if one is None or two is None or max(len(one.value.stems), len(two.value.stems)) > 2:
+        return False
+    first, second = beside(new, topic).difference(one.value.stems), beside(old, topic).difference(two.value.stems)
+    return (one.value.named and two.value.named) or first == second
 
 
 def _gives(text: str, topic: Words) -> bool | None:

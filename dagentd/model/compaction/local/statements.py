@@ -11,7 +11,7 @@ from dagentd.model.compaction.local import changes, phrases, prose
 from dagentd.model.compaction.local.judging import WEAK, Kind, judged
 from dagentd.model.compaction.local.orders import divided
 from dagentd.model.compaction.local.passages import passages
-from dagentd.model.compaction.local.subjects import Subject, subject, words
+from dagentd.model.compaction.local.subjects import Subject, subject
 
 _WHERE = re.compile(r"(?:in|on|of|at|from) ")  # something is, and not what
 _CHANGES = re.compile(f"{changes.TURN.pattern}|{changes.SHIFT.pattern}", re.IGNORECASE)
@@ -85,7 +85,9 @@ class Statement:
         """It says what no longer holds and not what holds instead."""
         if self.marker < 2 or not (self.rejected or self.dropped or self.points):
             return False
-        return not self.about.content - frozenset[str]().union(*map(words, (*self.rejected, *self.dropped)))
+        gone = [subject(each) for each in (*self.rejected, *self.dropped)]
+        left = (self.about.content | self.about.values).difference(*(each.content | each.values for each in gone))
+        return not left
 
 
 def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statement]:
