@@ -13,7 +13,7 @@ from tests.model.compaction.typed import bystanders, kept, open_ids, reversals
     [
         ("reversals", 0.9),
         ("reversals_more", 0.9),
-        ("reversals_last", 0.75),
+        ("reversals_last", 0.7),
         ("reversals_long", 0.9),
         ("reversals_plain", 0.7),
     ],

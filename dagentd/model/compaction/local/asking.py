@@ -194,6 +194,7 @@ UNDONE = any_of(
     r"\b(?:not|n['’]t|still|yet|will|going to|need|todo|should|must|later|before|once|when|if|failed"
     r"|cannot|could)\b|\?",
 )
+LEFT = any_of(r"\b(?:still|remain(?:s|ing)?|left to|next|not yet|yet to|to-?do|part(?:ly|ially)|half|except)\b")
 WITHDRAWN = any_of(
     r"\b(?:never ?mind|no need (?:to|for)|skip|(?<!never )(?<!t )forget(?: about)?(?! to)|don['’]?t (?:bother|need)"
     r"|cancel|drop"

@@ -40,8 +40,11 @@ class Matters:
         """`wanted` is whether there is room for it as an item of its own."""
         if (known := self._draft.get(item_of(name, new.text, (), "").id)) is not None and not known.resolved:
             self._draft.also(known.id, source)
+            self._last = "", position  # `ignore my last message` leaves what was said before as well
             return
         found = self._candidates(new)
+        if new.marker < 2 and not new.rejected:  # else nobody takes back in the same breath what he said
+            found = [item for item in found if item.sources != (source,)]
         same = [item for item in found if repeats(new, item.text, self.weight)]
         replaced = (
             []
@@ -53,7 +56,7 @@ class Matters:
             self._supersede(new, name, replaced, source, position)
         elif same:
             self._draft.also(same[0].id, source)
-        elif wanted:
+        elif wanted and not new.only_points:
             self._keep(self._draft.add(name, new.text, source), new, position)
 
     def reverses(self, new: Statement, position: int) -> bool:

@@ -132,7 +132,7 @@ class Reading:
         for found in statements(said, by_user=False):
             if not phrases.BLOCKED.match(found.low) and not (found.only_told and self._explains):
                 self._stated(found, at, turn)
-        self._claimed(wishes.claims(said), turn)
+        self._claimed(said, turn)
         questions = [one.text for one in said if one.text.endswith(("?", "？"))]
         self._question = prose.ungreeted(questions[-1]) if questions else ""
         if questions:
@@ -143,13 +143,15 @@ class Reading:
             elif phrases.BLOCKED.match(one.text.lower()) or one.text in errors(one.text):
                 self._failures.told(one.text, turn.id)
 
-    def _claimed(self, claims: list[str], turn: Turn) -> None:
-        """Done is what is said to be done and what tools show; a bare "Done." answers the last message."""
+    def _claimed(self, said: list[prose.Sentence], turn: Turn) -> None:
+        """Done is what is said to be done and what tools show; a bare "Done." answers the last message, and so does
+        what has a word of the only thing that was asked there, if nothing is left to do."""
+        claims = wishes.claims(said)
         closed = [self._wishes.done(claim, self._evidence, turn.id) for claim in claims]
         if not claims or any(closed) or not self._evidence:
             return
         asked = [item for item in map(self._wishes.get, self._asked) if item is not None]
-        if len(asked) == 1 and len(words(claims[0])) < 2:
+        if len(asked) == 1 and (len(words(claims[0])) < 2 or wishes.answers(said, claims, asked[0].text)):
             self._wishes.close(asked[0], True, turn.id)
         elif len(claims[0]) > 25 and self._has_room(WEAK):
             self._draft.add("completed", prose.shortened(claims[0]), turn.id)

@@ -35,7 +35,9 @@ def rejects(new: Statement, old: str) -> bool:
     of_it = [part for part in meant.PARTS.split(said) if words(part) & gone]
     if any(_RULE.search(part) or _of_another_use(part, gone | rest) for part in map(str.lower, of_it)):
         return False
-    against = new.marker > 1 or (named and _HENCE.search(new.low)) or any(changes.AGAINST.search(part.lower()) for part in of_it)
+    against = new.marker > 1 or any(changes.AGAINST.search(part.lower()) for part in of_it)
+    if not against and named and _HENCE.search(new.low):  # `X has issues with Y, so use Z` is said of X
+        against = any(words(part) & rest or gone.issuperset(chunks(part)[0].stems) for part in of_it)
     parts = [each for part in meant.PARTS.split(new.text) for each in dict.fromkeys((part, _FIRST.split(part)[0]))]
     offers = [part for part in parts if _offers(part, gone, earlier.content)]
     return any(rest & words(part) or (against and not topics(part).spoken) for part in offers)

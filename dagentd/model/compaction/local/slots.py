@@ -41,7 +41,7 @@ def retold(new: Statement, old: str) -> bool:
     """It has the topic and what was chosen for it, and another choice: whoever reads it needs no other.
     What was chosen may stand in the sentence beside it: `Legal said no to Avro. So protobuf for the wire format.`"""
     topic = common_topic(new.text, old)
-    if not topic:
+    if not topic or (topic <= _WHOLE and new.marker < 2):
         return False
     one, other, near = subject(new.text), subject(old), words(new.around)
     given = (each.value.stems for each in topics(old).filled if not each.value.counts)

@@ -11,10 +11,12 @@ from dagentd.model.compaction.local import changes, phrases, prose
 from dagentd.model.compaction.local.judging import WEAK, Kind, judged
 from dagentd.model.compaction.local.orders import divided
 from dagentd.model.compaction.local.passages import passages
-from dagentd.model.compaction.local.subjects import Subject, subject
+from dagentd.model.compaction.local.subjects import Subject, subject, words
 
 _WHERE = re.compile(r"(?:in|on|of|at|from) ")  # something is, and not what
 _CHANGES = re.compile(f"{changes.TURN.pattern}|{changes.SHIFT.pattern}", re.IGNORECASE)
+
+_SORRY = words("bad sorry mistake fault wrong oops mixed mix typo accident message comment please")
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,12 @@ class Statement:
     def only_told(self) -> bool:
         """By the assistant, which may have meant to describe: no reason to take anything back."""
         return not self.by_user and (self.kind, self.strength) == ("decision", WEAK)
+
+    @property
+    def only_points(self) -> bool:
+        """At what was just said, and says nothing else: `ignore my last message, sorry`."""
+        said = (self.about.content | self.about.values).difference(_SORRY, *map(words, self.dropped))
+        return self.points and not said
 
     @property
     def only_rejects(self) -> bool:
