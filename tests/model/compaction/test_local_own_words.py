@@ -21,6 +21,7 @@ RULE = "Never log the card numbers."
         "/model fable-3",
         "/wiki:check",
         "/theme dark",
+        "/lesson the layers of a network stack\n/quiz the layers of a network stack",
         "!cargo build --release",
         "! docker compose up -d",
     ],
@@ -36,7 +37,9 @@ def test_what_no_person_said_is_no_item(noise: str) -> None:
     [
         ("[Pasted text #1 +31 lines] the importer hangs on this", " the importer hangs on this"),
         ('it prints "[Pasted text #2 +9 lines]" and stops', "it prints  and stops"),
-        ("/aside why does the linter skip that folder", "why does the linter skip that folder"),
+        ("/aside why does the linter skip that folder?", "why does the linter skip that folder?"),
+        ("/aside, we never use brew here.", "we never use brew here."),
+        ("/task install the new fonts on both hosts", "install the new fonts on both hosts"),
         ("/health must return 200", "/health must return 200"),
         ("/srv/data is mounted read-only", "/srv/data is mounted read-only"),
         ("use /etc/hosts", "use /etc/hosts"),

@@ -26,8 +26,21 @@ DIAGRAM = """    A(["reader"])
     A --> B{"parts"}
     B --> C["notes"]"""
 
+PIPELINE = """> turbo run check
+• Packages in scope: @shop/cart, @shop/till
+@shop/cart:check
+cache miss, executing 99
+src/till.ts(60,5): error TS1: no such name
+src/cart.ts:18:2 - error TS2: 'row' is unknown
 
-@pytest.mark.parametrize("output", [BUILD, RECORD, DIAGRAM])
+18         const row = till.rows;
+           ~~~
+ Tasks:    2 successful, 4 total
+  Time:    6.5s
+ ELIFECYCLE  Command failed."""
+
+
+@pytest.mark.parametrize("output", [BUILD, RECORD, DIAGRAM, PIPELINE])
 def test_output_states_nothing(output: str) -> None:
     said = "Never restart the cache by hand."
     assert decisions(user(f"{output}\n\n{said}")) == [said]

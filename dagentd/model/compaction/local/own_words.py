@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from dagentd.model.compaction.local.judging import judged
 from dagentd.model.compaction.turns import Turn
 
 # Stands for something that is not there: what was pasted, shown or broken off.
@@ -19,10 +20,9 @@ _RETOLD = re.compile(r"\s*This session is being continued from a previous conver
 _SHELL = re.compile(r"^\s*!\s?[a-z][\w./-]*(?:[ \t].*)?$")
 # Not so a route that something is said of: `/health must return 200`.
 _COMMAND = re.compile(
-    r"\s*/[a-z][\w:-]*(?=\s|$)(?!\s+(?:must|should|is|are|was|has|needs?|can\w*|will|shall|may|does|returns?|gives"
-    r"|takes|shows|fails|endpoint|route|page|and)\b),?\s*"
+    r"\s*/[a-z][\w:-]*(?=[\s,]|$)(?!\s+(?:must|should|is|are|was|has|needs?|can\w*|will|shall|may|does|returns?|gives"
+    r"|takes|shows|fails|endpoint|route|page|and)\b),?[ \t]*"
 )
-_ORDER = re.compile(r"(?:\S+\s+){3}\S")  # what is only given to a command is shorter
 
 
 def of_person(turn: Turn) -> Turn:
@@ -36,7 +36,17 @@ def own_words(words: str) -> str:
     if _RETOLD.match(words) or (_SHELL.match(words) and "\n" not in words.strip()):
         return ""
     words = _NOTICE.sub("", _INSTEAD.sub("", words))
-    command = _COMMAND.match(words)
-    if command is None:
-        return words
-    return words[command.end() :] if _ORDER.match(words, command.end()) else ""
+    while command := _COMMAND.match(words):
+        given, _, below = words[command.end() :].partition("\n")
+        if _says_something(given):
+            return words[command.end() :]
+        words = below
+    return words
+
+
+def _says_something(given: str) -> bool:
+    """More than what a command is to work on: an order, a rule, a question."""
+    if given.count(" ") < 3:
+        return False
+    rated = judged(given, "", True)
+    return (rated is not None and rated[0] != "fact") or given.rstrip().endswith("?")

@@ -81,7 +81,7 @@ class Reading:
             self._wishes.done(claim, True, turn.id)
         failed = errors(turn.words)
         for found in statements(said, by_user=True):
-            if found.kind != "fact" or found.text not in failed:
+            if found.kind != "fact" or not errors(found.text):
                 self._stated(found, at, turn)
         for line in failed:
             self._failures.told(line, turn.id)
