@@ -60,6 +60,9 @@ REVERSED = [
     ("database is MySQL 8", "database changed to MariaDB 11"),
     ("hash passwords with bcrypt", "security review says argon2 for password hashing, please change it"),
     ("licence: MIT", "legal came back: licence has to be Apache 2.0"),
+    ("widths are given in inches", "the lab people insist: widths are given in metres"),
+    ("check the forms with Yup", "replace Yup by Zod when you check the forms"),
+    ("letters are sent by Hermes", "Hermes keeps losing parcels. Letters are sent by Iris from May on."),
     # another number
     ("the feature freeze is on 14 October", "feature freeze moved to 2 November"),
     ("sessions expire after 30 minutes", "actually 90 minutes, people complained about the sessions"),
@@ -113,6 +116,7 @@ BOTH_HOLD = [
     ("the feature freeze is on 14 October", "the demo moved to 2 November"),
     ("retry failed uploads 3 times", "retry failed payments 5 times, 3 is not enough there"),
     ("The app isn't only for nurses.", "Let's write review rules for this app."),
+    ("Use Yup for the forms.", "replace Yup by Zod in the importer only, the forms keep it"),
     ("Alembic for the migrations", "the migrations run before the deployment"),
     ("The request timeout is 30 s.", "The request timeout for billing is 45 s."),
     ("The reverse proxy is Caddy.", "I reconsidered the forward proxy, please go with Squid instead."),

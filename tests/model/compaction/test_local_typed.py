@@ -15,7 +15,8 @@ from tests.model.compaction.typed import bystanders, kept, open_ids, reversals
         ("reversals_more", 0.9),
         ("reversals_last", 0.7),
         ("reversals_long", 0.9),
-        ("reversals_plain", 0.7),
+        ("reversals_plain", 0.8),
+        ("reversals_mixed", 0.9),
     ],
 )
 def test_old_sides_are_gone_and_new_ones_there(name: str, least: float) -> None:

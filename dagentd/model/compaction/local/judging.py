@@ -84,7 +84,7 @@ def _ordered(low: str) -> Rated | None:
     order = low.rstrip("?.! ")
     if meant.weighed(order) and not meant.settled(order):
         return None
-    if meant.momentary(order):
+    if meant.momentary(order) and not subject(order).units:
         _, *rest = meant.CLAUSES.split(order)
         return ("request", STRONG) if any(map(asking.REQUEST.search, rest)) else None
     if phrases.FIRM.search(order):
@@ -162,8 +162,10 @@ def _is_choice(value: Chunk) -> bool:
 def _of_assistant(text: str, low: str, lead: str) -> Rated | None:
     if text.endswith(("?", "？", ":", "：")) or any(talk.search(low) for talk in _NOT_STATED):
         return None
-    if _AWAITED.search(low) or (_hedged(low) and not _decided(low)) or _DEED.match(low):
+    if _AWAITED.search(low) or (_hedged(low) and not _decided(low)):
         return None
+    if _DEED.match(low):
+        return "fact", WEAK
     if phrases.LABEL.search(low) or (lead and phrases.LABEL.search(lead)):
         return "decision", STRONG
     if phrases.DECIDED.search(low):

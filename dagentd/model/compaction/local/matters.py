@@ -114,6 +114,10 @@ class Matters:
         text = new.text
         if about := _missing(new, replaced[0].text):
             text = f"{text.rstrip('.')} ({about})"
+        remarks = self._remarks(replaced, source)
+        if remarks and sum(len(item.text) for item in remarks) + len(text) < prose.LONGEST:
+            text = " ".join([*(item.text for item in remarks), text])
+            replaced = [*replaced, *remarks]
         after = []
         for item in replaced:
             self._forget(item)
@@ -124,6 +128,14 @@ class Matters:
             else:
                 self._draft.resolve(item, source)
         self._keep(after[-1] if after else self._draft.add(name, text, source), new, position)
+
+    def _remarks(self, replaced: list[Item], source: str) -> list[Item]:
+        """What the same message says of what is replaced, and of nothing else: the reason, a part of the change."""
+        names = sorted(frozenset[str]().union(*(subject(item.text).names for item in replaced)))
+        ids = dict.fromkeys(id for name in names for id in islice(reversed(self._about.get(name, {})), _EACH))
+        found = (self._draft.get(id) for id in ids if id not in {item.id for item in replaced})
+        beside = [item for item in found if item is not None and not item.resolved and item.sources == (source,)]
+        return [item for item in beside if item.list == replaced[0].list and not topics(item.text).filled]
 
     def _keep(self, item: Item, new: Statement, position: int) -> None:
         self._index(item)
