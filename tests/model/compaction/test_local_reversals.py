@@ -117,6 +117,8 @@ BOTH_HOLD = [
     ("retry failed uploads 3 times", "retry failed payments 5 times, 3 is not enough there"),
     ("The app isn't only for nurses.", "Let's write review rules for this app."),
     ("Use Yup for the forms.", "replace Yup by Zod in the importer only, the forms keep it"),
+    ("labels are printed in German", "labels are kept in Excel"),
+    ("Backups are encrypted with age.", "Backups are uploaded to Hetzner."),
     ("Alembic for the migrations", "the migrations run before the deployment"),
     ("The request timeout is 30 s.", "The request timeout for billing is 45 s."),
     ("The reverse proxy is Caddy.", "I reconsidered the forward proxy, please go with Squid instead."),

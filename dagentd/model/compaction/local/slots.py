@@ -65,10 +65,19 @@ def _rechosen(new: Statement, old: str, topic: Words) -> float:
         return 0.0
     if topic <= _WHOLE and not (new.marker > 1 or _same_but_one(new.text, old, topic)):
         return 0.0
+    if not new.marker and _done_otherwise(new.text, old, topic):
+        return 0.0
     gives = _gives(new.text, topic)
     if False in (gives, _gives(old, topic)) or not (new.marker or gives or subject(new.text).names - topic):
         return 0.0
     return BARE + 0.05 * new.marker
+
+
+def _done_otherwise(new: str, old: str, topic: Words) -> bool:
+    """`labels are printed in German`, `labels are kept in Excel`: each says something else of them."""
+    verbs = [each.verb or (() if each.value.ends or each.sure > 1 else each.value.stems)
+             for each in (topics(text).filling(topic, 1) for text in (new, old)) if each is not None]  # fmt: skip
+    return len(verbs) == 2 and all(verbs) and verbs[0] != verbs[1]
 
 
 def _same_but_one(new: str, old: str, topic: Words) -> bool:
