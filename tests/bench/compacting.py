@@ -27,8 +27,8 @@ DECIDED: tuple[Kind, ...] = ("decision", "constraint", "reversal")
 OTHERS = tuple(kind for kind in KINDS if kind not in DECIDED)
 
 
-# Told without an aim: `blind` has phrasings that nobody looked at while writing rules, so it shows how far these reach
-# beyond others; `offhand` and `judge` they were written with a look at, and their reversals are not all found yet.
+# Told without an aim: of `blind` only the reversals that failed were looked at while writing rules, so the rest of it
+# shows how far these reach; `offhand` and `judge` they were written with a look at, and not all is found there yet.
 UNTUNED = ("offhand", "judge", "blind")
 
 
