@@ -60,10 +60,24 @@ REVERSED = [
     ("database is MySQL 8", "database changed to MariaDB 11"),
     ("hash passwords with bcrypt", "security review says argon2 for password hashing, please change it"),
     ("licence: MIT", "legal came back: licence has to be Apache 2.0"),
+    ("widths are given in inches", "the lab people insist: widths are given in metres"),
+    ("check the forms with Yup", "replace Yup by Zod when you check the forms"),
+    ("letters are sent by Hermes", "Hermes keeps losing parcels. Letters are sent by Iris from May on."),
     # another number
     ("the feature freeze is on 14 October", "feature freeze moved to 2 November"),
     ("sessions expire after 30 minutes", "actually 90 minutes, people complained about the sessions"),
     ("retry failed uploads 3 times", "3 retries for uploads isn't enough, make it 5"),
+    ("give each worker 256 MB", "workers keep dying with 256 MB, give each worker 512 MB"),
+    ("mails leave in batches of 40 letters", "the relay chokes, let mails leave in batches of 15 letters"),
+    ("our metrics port must be exactly 9100", "Please set the metrics port to 9200."),
+    ("For the mailer's batch size we want 40 letters.", "i said 40 for the mailer's batch size, but make it 70"),
+    # it is weighed first, or comes in two sentences
+    ("use Chakra for the forms", "I've been thinking about the forms again and I'd rather have Mantine than Chakra."),
+    ("The feed is parsed with lxml.", "I'd prefer html5lib to lxml, so parse the feed with html5lib."),
+    ("sign-in goes through Auth0", "Auth0 isn't working for us. Let's try Clerk instead and remove the old route."),
+    ("use Bootstrap for the layout", "Bootstrap outstayed its welcome in the layout. Tailwind will take its place."),
+    ("Show 20 rows in the ledger.", "Can you update the ledger? It shows 20 rows at the moment and we need 35 rows."),
+    ("I told all that we do the wire format in bson", "new info, new plan: wire format on msgpack"),
     # other languages
     ("Wir verwenden MySQL als Datenbank.", "Planänderung: wir verwenden PostgreSQL statt MySQL als Datenbank."),
     ("Usamos MySQL para los pedidos.", "Mejor usamos PostgreSQL en lugar de MySQL para los pedidos."),
@@ -101,6 +115,13 @@ BOTH_HOLD = [
     ("The queue is RabbitMQ.", "RabbitMQ needs no TLS on localhost, skip the certs in dev."),
     ("the feature freeze is on 14 October", "the demo moved to 2 November"),
     ("retry failed uploads 3 times", "retry failed payments 5 times, 3 is not enough there"),
+    ("The app isn't only for nurses.", "Let's write review rules for this app."),
+    ("Use Yup for the forms.", "replace Yup by Zod in the importer only, the forms keep it"),
+    ("labels are printed in German", "labels are kept in Excel"),
+    ("Backups are encrypted with age.", "Backups are uploaded to Hetzner."),
+    ("Alembic for the migrations", "the migrations run before the deployment"),
+    ("The request timeout is 30 s.", "The request timeout for billing is 45 s."),
+    ("The reverse proxy is Caddy.", "I reconsidered the forward proxy, please go with Squid instead."),
     ("Only admins may change the login page.", "Scrap what I said about the login page, use Svelte there."),
 ]
 

@@ -103,3 +103,23 @@ def test_pinned_items_are_not_touched() -> None:
 def test_nobody_but_the_user_asks() -> None:
     assert after(assistant("Please add a /health endpoint."))["pending"] == []
     assert after(user("Please add a /health endpoint.", internal=True))["pending"] == []
+
+
+@pytest.mark.parametrize(
+    "order",
+    ["archive the old client", "scour the tests for leftovers", "now decompose our importer"],
+)
+def test_an_order_is_a_request_whatever_its_verb(order: str) -> None:
+    lists = after(user(order))
+    assert lists["pending"] == [order]
+    assert lists["decisions"] == []
+
+
+def test_an_order_behind_what_is_wrong_is_one() -> None:
+    asked = "two lanes can't keep up with the load, can you open a third lane?"
+    assert after(user(asked))["pending"] == [asked]
+
+
+def test_what_was_said_twice_outlives_that_the_last_is_ignored() -> None:
+    rule = "Please do not commit the raw scans."
+    assert after(user(rule), user(rule), user("ignore my last message, sorry."))["decisions"] == [rule]

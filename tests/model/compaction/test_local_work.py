@@ -162,3 +162,18 @@ def test_blockers_are_bounded_and_the_oldest_end_first() -> None:
 def test_what_the_assistant_is_blocked_by_is_a_blocker_and_nothing_completed(said: str) -> None:
     lists = after(assistant(said))
     assert lists["blockers"] == [said] and not lists["completed"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "claim"),
+    [
+        ("write a guide for new colleagues in a md file", "I've written GUIDE.md."),
+        ("prove the theorem that the appendix has on trees and forests", "Fixed the trees."),
+        ("add a dark theme to the shop, customers ask for it all the time", "Added the theme switch."),
+    ],
+)
+def test_the_only_thing_asked_is_done_when_what_is_claimed_has_a_word_of_it(asked: str, claim: str) -> None:
+    edit = used("Edit", file_path="a.md")
+    assert after(user(asked), edit, assistant(claim))["pending"] == []
+    assert after(user(asked), assistant(claim))["pending"] == [asked]
+    assert after(user(asked), edit, assistant(f"{claim} The rest is next."))["pending"] == [asked]

@@ -3,8 +3,8 @@
     python -m tests.model.compaction.typed     prints the figures
 
 In the files below `typed/`, `u:` is the user and `a:` the assistant. Reversals begin with `= OLD | NEW`; a statement
-ends with the words by which it is known; what begins with `x:` is none. The rules were written with these, but for
-`statements_more`, of which nobody looked at what fails."""
+ends with the words by which it is known; what begins with `x:` is none. `bystanders` has pairs that both hold.
+The rules were written with these, but for `statements_more`, of which nobody looked at what fails."""
 
 from __future__ import annotations
 
@@ -67,6 +67,15 @@ def _is_kept(line: str) -> bool:
     needs = tuple((word,) for word in needed.split(", "))
     items = _open(items_after(user("go on"), _said(said)))
     return any(item.list in ("decisions", "pending") and mentions(item.text, needs) for item in items)
+
+
+def bystanders() -> list[tuple[str, str]]:
+    lines = (FOLDER / "bystanders.txt").read_text(encoding="utf-8").splitlines()
+    return [(first, second) for first, second in (line.split(" | ") for line in lines)]
+
+
+def open_ids(*talk: Raw) -> set[str]:
+    return {item.id for item in _open(items_after(*talk)) if item.list in ("decisions", "pending")}
 
 
 def _open(items: list[Item]) -> list[Item]:

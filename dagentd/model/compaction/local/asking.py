@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 
 from dagentd.model.compaction.local.phrases import any_of
+from dagentd.model.compaction.local.subjects import STOP
 
 _ADVERBS = r"(?:(?:please|also|maybe|perhaps|now|just|then|possibly|kindly|quickly) )*"
 # What stands before the verb of an order that is put as a question or a wish.
 POLITE = any_of(
     r"^\W*(?:(?:ok|so|also|and|please|then|now|hey|oh|btw|but)[,:]?\s+)*(?:can|could|would|will)(?:n['’]t)? you "
     r"(?:mind (?:if i asked you to )?)?" + _ADVERBS,
+    r"\w[,;—–] (?:(?:so|and|but|then|please) )*(?:can|could) you (?!(?:tell|explain|show|see|say)\b"
+    r"|[\w ]{1,25}\b(?:it|that|this|them|those|that one)(?: \w+){0,2}\s?\?)" + _ADVERBS,
     r"\b(?:any chance|do you think|is there any way|wonder(?:ing|ed)?|hop(?:e|ing))(?: that| if"
     r"| whether)? you (?:could|can"
     r"|would|might) " + _ADVERBS,
@@ -44,6 +47,8 @@ POLITE = any_of(
 MAY_WE = re.compile(
     r"^\W*(?:(?:ok|so|also|and|please|then|now|hey|oh|but)[,:]?\s+)*(?:can|could|shall) we (?:please )?"
 )
+# ... behind what is wrong with what there is: `that one is too slow, can we take the other?`
+MAY_WE_NOW = re.compile(r"[,;.—–] (?:(?:so|and|but|then|please) )*(?:can|could|shall) we (?:please )?(?=\w)")
 OPINION = re.compile(
     r"\bwould you (?:rather |personally |ever )?(?:use|choose|pick|go|recommend|prefer|take|say|suggest|consider)\b"
 )
@@ -133,6 +138,19 @@ REQUEST = any_of(
     r"\b(?:bitte|kannst du|könntest du)\b|\b(?:por favor|puedes|podrías)\b|\b(?:s['’]il te pla[iî]t"
     r"|peux-tu|pourrais-tu)\b|请|帮我|ください|してほしい",
 )
+# A word with an article or the like behind it opens an order, whatever it is: `archive the old client`.
+_ORDERED = re.compile(
+    r"^\W*(?:(?:please|pls|also|and|now|then|next|first|finally|ok(?:ay)?|so|just|yes|lastly|secondly)[,:]?\s+)*"
+    r"(?!like|unlike|given|plus|minus|quite|half|even|worth|thanks|maybe|not)([a-z]{3,})(?<!s)(?<!ed)(?<!ing)(?<!ly)"
+    r" (?:the|an?|all|our|my|this|these|those|it|them|each|every|both|some|another)\b"
+)
+
+
+def orders(low: str) -> bool:
+    found = _ORDERED.match(low)
+    return found is not None and found[1] not in STOP
+
+
 # An order that says what something is to be or to be made with: `build the mail delivery with Mailgun`.
 MEANS = re.compile(r"\b(?:the|our|my) (?:[\w-]+ ){1,4}?(?:with|using|via|to be|should be|by|instead of|rather than) \S")
 WISHED = any_of(  # put as if it were only weighed
@@ -176,6 +194,7 @@ UNDONE = any_of(
     r"\b(?:not|n['’]t|still|yet|will|going to|need|todo|should|must|later|before|once|when|if|failed"
     r"|cannot|could)\b|\?",
 )
+LEFT = any_of(r"\b(?:still|remain(?:s|ing)?|left to|next|not yet|yet to|to-?do|part(?:ly|ially)|half|except)\b")
 WITHDRAWN = any_of(
     r"\b(?:never ?mind|no need (?:to|for)|skip|(?<!never )(?<!t )forget(?: about)?(?! to)|don['’]?t (?:bother|need)"
     r"|cancel|drop"

@@ -20,8 +20,9 @@ TURN = any_of(
     r"|any ?more|any longer|rather than|replac(?:e|ed|es|ing)|drop(?:ping|ped)?|ditch(?:ing|ed)?"
     r"|abandon(?:ing|ed)?"
     r"|supersed\w+|overrul\w+|overrid\w+|after all|new (?:plan|decision|choice|direction)|veto(?:ed)?"
-    r"|(?:was|is) (?:a mistake|the wrong (?:choice|call))|i know i said|i said .{1,40}\bbut|takes (?:its"
-    r"|their) place|plans? changed|cancel(?:led|ling)?|undo|decided against|not .{1,30} after all"
+    r"|(?:was|is) (?:a mistake|the wrong (?:choice|call))|i know i said|i said .{1,40}\bbut"
+    r"|(?:tak(?:es?|ing|en)|took) (?:its|their) place"
+    r"|plans? changed|cancel(?:led|ling)?|undo|decided against|not .{1,30} after all"
     r"|re-?(?:consider|decid|evaluat|think|thought|visit)(?:ed|ing|e)?|overturn(?:ed|ing)?|withdraw(?:n|ing)?"
     r"|strike that"
     r"|hold on|taken? back|take(?:s|n)? that back|different(?:ly)? (?:now|approach)|reversed|revers(?:e|ing) (?:the"
@@ -101,6 +102,8 @@ REPLACED = any_of(
     + _THING
     + r"\s+(?:to|over to|back to)\b",
     r"(?:,| -| —|;|\(| and| but) ?(?:and )?not (?:the |a |an |in |with |on |to |by |for )*" + _THING,
+    r"\brather\b.{1,60}? than (?:the |our |a |an |with |on |in |using |to )*" + _THING,
+    r"\bprefer (?!to\b)(?:\S+ ){1,4}?(?:to|over) (?:the |our |a |an |using )*" + _THING,
     r"\b(?:chose|choose|chosen|pick(?:ed)?|prefer|opted for|going with|go with|use) .{1,40}? (?:over"
     r"|not) (?:the |a )*" + _THING,
     _THING + r" (?:was a mistake|was the wrong \w+|(?:did|does)(?:n['’]t| not) work\b.*|is not an option|(?:got"
@@ -112,7 +115,7 @@ REPLACED = any_of(
 REPLACES = any_of(  # looked for first: the patterns above are costly
     r"~~|->|=>|→|\bany ?(?:more|longer)|\bwhere (?:i|we|it)"
     r"|withdraw|revoke|retired|void|mistake|wrong|give|giving|rip|work out|option|veto|reject|instead"
-    r"|going back|rather|place of|opposed to"
+    r"|going back|rather|prefer|place of|opposed to"
     r"|away from"
     r"|off|stop using|no longer|\bnot\b|don['’]?t use|won['’]?t|against|no more|get rid|replac|supersede"
     r"|swap|from\b|over\b| out\b|gone"
@@ -121,9 +124,18 @@ REPLACES = any_of(  # looked for first: the patterns above are costly
 # ... and here either that or what it was chosen for.
 DROPPED = any_of(
     r"\b(?:forget|scrap|scratch|drop(?:ping|ped)?|ditch(?:ing|ed)?|abandon(?:ing|ed)?|cancel|overrid(?:e"
-    r"|es|ing)|revers(?:e|es|ing)|undo|never ?mind|ignore|purge|part(?:ing)? ways with|phas(?:e|ing) out|oust(?:s|ed)?"
+    r"|es|ing)|(?<!the )(?<!our )(?<!a )revers(?:e|es|ing)"
+    r"|undo|never ?mind|ignore|purge|part(?:ing)? ways with|phas(?:e|ing) out|oust(?:s|ed)?"
     r"|^bin|vergiss|olvida|oublie)(?: about| out)?"
     r"(?: what (?:i|we) (?:said|decided|agreed)(?: earlier| before)?(?: about| on)?)?\s+" + _SKIP + _THING,
+)
+
+# Nobody says this of what he wants to keep; the first line denies, the others judge.
+AGAINST = any_of(
+    r"\b(?:no|not|never|cannot|too|only|less|worse|nothing|nobody)\b|n['’]?t\b",
+    r"\b(?:slow|heavy|expensive|pricey|costly|overkill|deprecated|dead|unmaintained|broken|flaky|buggy|clumsy|awful"
+    r"|terrible|ugly|silly|pain|mess|hole|headache|nightmare|hates?|fails?|lacks?|refuses?|bites?|breaks?|chokes?"
+    r"|(?:can|must|should|has to|have to|needs to) go)\b",
 )
 
 

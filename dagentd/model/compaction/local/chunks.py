@@ -18,7 +18,8 @@ _FULL = {"won't": "will not", "n't": " not", "'ll": " will", "'re": " are", "'ve
     "'s": "",
 }
 _IS = re.compile(r"\b(it|that|this|what|there|here|he|she|who)[’']s\b", re.IGNORECASE)
-# Between phrases: D an article, F for, S as, K a colon, C is, U with, W on, P a pause, E an end, X whatever else.
+# Between phrases: D an article, F for, S as, K a colon, C is, U with, W on, T a time,
+# P a pause, E an end, X whatever else.
 _SMALL = {
     word: code
     for code, some in {
@@ -29,6 +30,7 @@ _SMALL = {
         "C": "is are be becomes become remains stays was equals means",
         "U": "with w/ using via use uses run runs",
         "W": "on in by to onto into at under through from off atop upon",
+        "T": "before after until till during",
         "E": ". !",
     }.items()
     for word in some.split()
@@ -42,7 +44,7 @@ _IDLE = frozenset(f"{_DECIDING} {_QUALIFYING}".split())
 # From when on something holds says nothing of what it is: `by sliding window starting this sprint`.
 _WHEN = re.compile(
     r"\b(?:starting|beginning|effective|as of|from) (?:now(?: on)?|today|tomorrow|immediately"
-    r"|(?:this|the next|next) \w+)\b",
+    r"|(?:this|the next|next) \w+)\b|\b(?:at the moment|right now|at present|for the time being)\b",
     re.IGNORECASE,
 )
 _ARROW = re.compile(r"\S+\s?(?:[-=]>|→)\s?(\S+)\s\(([^()]+)\)")
@@ -53,7 +55,8 @@ _FRONTED = re.compile(
 _MADE = re.compile(r"\bmake (the|our|my) ((?:[a-z][\w-]*\s){1,4})(?=[A-Z\d])")
 _MAKES = re.compile(r"\b(?:ma(?:kes?|king|de)|calls?|names?) (?!(?:the|our|my|sure|it) )(\S+(?: \S+)?) (our|my)\b")
 _REASON = re.compile(
-    r"(?:^|(?<=[.;!?] ))(?:because|since)\b[^,.;]*,|(?<=\w )(?:because|since|b/c|weil|porque|parce que)\b[^.;]*"
+    r"(?:^|(?<=[.;!?] ))(?:because|since)\b[^,.;]*,"
+    r"|(?<=\w )(?:because|since|b/c|weil|porque|parce que)\b(?:(?! and (?:what|so|now|we)\b)[^.;])*"
     r"|, b/c\b[^.;]*|, (?:\w+ly )?as (?:the|we|it|that|our|i|they|there)\b[^.;]*",
     re.IGNORECASE,
 )

@@ -11,7 +11,7 @@ from dagentd.model.compaction.local.rejection import rejects
 from dagentd.model.compaction.local.slots import on_topic, retold
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Subject, Weight, Words, containment, likeness, subject, words
-from dagentd.model.compaction.local.topics import apart
+from dagentd.model.compaction.local.topics import apart, topics
 
 _SAME = 0.85
 _ECHO = 0.8
@@ -34,7 +34,7 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
         return 0.0
     if retold(new, old) or rejects(new, old) or recounts(new, old):
         return 1.2
-    if apart(new.text, old):
+    if apart(new.text, old) and not _of_what_goes(new):
         return 0.0
     named = _names(new, old, one, other, weight)
     if named >= 1:
@@ -51,6 +51,12 @@ def certainty(new: Statement, old: str, weight: Weight) -> float:
         return 0.5 + alike if _another_value(new, one, other, weight) else named
     chosen = another_choice(new, old, one, other, weight) or _opposite(one, other, weight)
     return 0.4 + alike + (0.1 if other.names else 0.0) if chosen else named
+
+
+def _of_what_goes(new: Statement) -> bool:
+    """It is about what it rejects, whatever that was for: `replace Yup by Zod`."""
+    gone = frozenset[str]().union(*map(words, new.rejected))
+    return any(gone.intersection(each.topic) for each in topics(new.text).filled)
 
 
 def _names(new: Statement, old: str, one: Subject, other: Subject, weight: Weight) -> float:
@@ -113,6 +119,8 @@ def _another_value(new: Statement, one: Subject, other: Subject, weight: Weight)
         return new.marker > 0 and not other.content and bool(one.units & other.units)
     if likeness(one.content, other.content, weight) >= 0.7:
         return True
+    if len(other.content) > 1 and other.content <= one.content and one.units & other.units:
+        return one.scope <= other.content and len(one.values) == 1 == len(other.values)
     headed = bool(one.head) and likeness(one.head, other.head, weight) >= 0.9
     if (headed or new.marker == 1) and _inside(one.content, other.content, weight) >= 0.9:
         return True

@@ -40,13 +40,20 @@ def renumbered(new: Statement, old: str, topic: Words) -> float:
     if other <= one:
         return 1.0
     if counts(new.text, topic) and counts(old, topic):
-        same = subject(new.text).units & subject(old).units
+        same = bool(subject(new.text).units & subject(old).units)
         if _counted_for(new.text, topic).isdisjoint(_counted_for(old, topic)):
             return 0.0
+        same = same or _of_one(new.text, old)
         return BARE + 0.2 if same or (new.marker and comparable(subject(new.text), subject(old))) else 0.0
     said, held = (subject(text).units | beside(text, topic) for text in (new.text, old))
     alike = bool(said & held) or not said or not held
     return BARE + 0.1 if alike and new.marker and (new.chooses or new.marker > 1) else 0.0
+
+
+def _of_one(new: str, old: str) -> bool:
+    """Numbers without a unit, of what both call the same in more than a word: a port, a version."""
+    spoken = (phrase for phrase in topics(new).marked & topics(old).marked if len(phrase) > 1)
+    return not subject(new).units | subject(old).units and any(spoken)
 
 
 def recounts(new: Statement, old: str) -> bool:

@@ -16,12 +16,14 @@ SUBJECT = 2  # how sure it is of `the page is closed`
 
 @dataclass(frozen=True)
 class Filling:
-    """A topic and what it gets; `sure` is 1 to 3, `behind` whether the value stands behind the topic."""
+    """A topic and what it gets; `sure` is 1 to 3, `behind` whether the value stands behind the topic, `verb` what is
+    done with it there."""
 
     topic: Phrase
     value: Chunk
     sure: int
     behind: bool = True
+    verb: Phrase = ()
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def _by_verbs(chunks: list[Chunk]) -> Iterator[Filling]:
             continue
         linked = re.fullmatch("X*[UW][XUW]*", two.before) or (two.counts and re.fullmatch("X*", two.before))
         if linked and re.fullmatch("[XC]*", verb.before):
-            yield Filling(one.stems, two, 3 if two.named else SUBJECT)
+            yield Filling(one.stems, two, 3 if two.named else SUBJECT, verb=verb.stems)
 
 
 def _by_links(chunks: list[Chunk]) -> Iterator[Filling]:
@@ -61,7 +63,7 @@ def _by_links(chunks: list[Chunk]) -> Iterator[Filling]:
         taken = last is not None and last.value is one and "K" in one.before
         link = _Link(before, one, two, used, taken)
         last = _named_for(link) or _told_of(link)
-        if last is None and not re.search("[PEK]", link.between):
+        if last is None and not re.search("[PEKT]", link.between):
             last = _held_by(link) or _counted(link) or _is_or_uses(link)
         if last is not None:
             yield last

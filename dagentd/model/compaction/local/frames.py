@@ -10,7 +10,7 @@ from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import is_place
 from dagentd.model.compaction.local.topics import IDLE
 
-Frame = tuple[Chunk, str, Chunk]
+Frame = tuple[tuple[Chunk, ...], str, Chunk]
 _LINK = re.compile("[CUWSFK]")
 _MOST = 2  # words of what is given
 
@@ -26,10 +26,11 @@ def reframes(new: Statement, old: str) -> bool:
 def _frame(text: str) -> Frame | None:
     """What it is about, how it goes on, what it gives; only where that is all."""
     said = [chunk for at, chunk in enumerate(chunks(text)) if at < 2 or chunk.before or not chunk.counts]  # `MySQL 8`
-    if len(said) != 2 or len(said[1].stems) > _MOST or _is_set(said[0]) or _is_known(said[1]):
+    if not 2 <= len(said) <= 3 or len(said[-1].stems) > _MOST or _is_set(said[0]) or _is_known(said[-1]):
         return None
-    link = _LINK.findall(said[1].before)
-    return (said[0], link[-1], said[1]) if link else None
+    *about, given = said
+    link = _LINK.findall(given.before)
+    return (tuple(about), link[-1], given) if link else None
 
 
 def _is_known(chunk: Chunk) -> bool:
@@ -43,7 +44,9 @@ def _is_set(chunk: Chunk) -> bool:
 
 def _differ(one: Frame, two: Frame, marker: int) -> bool:
     (about, link, given), (topic, linked, held) = one, two
-    if frozenset(about.stems) != frozenset(topic.stems) or not (link == linked or marker):
+    if [frozenset(one.stems) for one in about] != [frozenset(one.stems) for one in topic]:
+        return False
+    if link != linked and not marker:
         return False
     if is_place(frozenset(given.stems)) != is_place(frozenset(held.stems)):
         return False

@@ -7,7 +7,7 @@ from typing import Literal
 
 from dagentd.model.compaction.local import asking, changes, holding, meant, phrases
 from dagentd.model.compaction.local.chunks import Chunk
-from dagentd.model.compaction.local.subjects import words
+from dagentd.model.compaction.local.subjects import is_place, subject, words
 from dagentd.model.compaction.local.topics import topics
 
 Kind = Literal["decision", "request", "fact"]
@@ -27,6 +27,12 @@ _OWN = re.compile(r"\b(?:i|we|my|our|me|now)\b|from here|^\W*(?:settled|decided|
 _AWAITED = re.compile(
     r"\b(?:if|unless|once|when|provided|assuming) you\b"
     r"|\b(?:confirm|approv\w+|waiting|your (?:ok|okay|go))\b"
+)
+# What was done, and to which file: work that is claimed, however much it looks like a choice for something.
+_DEED = re.compile(
+    r"\W*(?:(?:all )?done[.:!]? )?(?:(?:i|we)(?:['’]ve| have)? (?:now |just |also )?)?"
+    r"(?:add|creat|updat|remov|delet|fix|edit|renam|committ|implement|wrote|written)(?:e?d)?\s(?:the\s|a\s|new\s)*"
+    r"(?:`[^`]+`|\S*\w\.[a-z]{1,5}\b|\S+/\S+)|[^.:,]{2,60} (?:is|are) (?:now |all )?(?:done|completed?|finished)\b"
 )
 _REFUSED = re.compile(r"\w\? (?:no|not|never|don['’]?t|do not)\b(?! (?:sure|idea|urgent|problem|yet|a problem))")
 
@@ -51,7 +57,7 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
         return "request", STRONG
     plain = asking.TAG.sub("", low)
     if plain.endswith(("?", "？")):
-        return ("decision", STRONG) if asking.MAY_WE.match(low) and changes.turns(low) else None
+        return ("decision", STRONG) if _proposes_change(low) else None
     if meant.weighed(plain) and not meant.firm(plain) and not meant.settled(plain):
         return ("request", STRONG) if asking.WISHED.search(plain) else _behind_colon(text)
     if phrases.FIRM.search(plain):
@@ -63,12 +69,22 @@ def _of_user(text: str, low: str, lead: str) -> Rated | None:
     return _stated_by_user(plain, changes.turns(plain)) or _told(text, plain)
 
 
+def _proposes_change(low: str) -> bool:
+    """Put as a question, and nobody would say no: what there is was spoken against."""
+    if asking.MAY_WE.match(low):
+        return changes.turns(low)
+    found = asking.MAY_WE_NOW.search(low)
+    if found is None or meant.weighed(low[: found.start()]):
+        return False
+    return bool(changes.AGAINST.search(low[: found.start()])) and bool(topics(low[found.end() :]).filled)
+
+
 def _ordered(low: str) -> Rated | None:
     """A polite question is an order; what it asks for may be over with the answer."""
     order = low.rstrip("?.! ")
     if meant.weighed(order) and not meant.settled(order):
         return None
-    if meant.momentary(order):
+    if meant.momentary(order) and not subject(order).units:
         _, *rest = meant.CLAUSES.split(order)
         return ("request", STRONG) if any(map(asking.REQUEST.search, rest)) else None
     if phrases.FIRM.search(order):
@@ -105,12 +121,16 @@ def _told(text: str, low: str) -> Rated | None:
     momentary = meant.momentary(low)
     if asking.PLEASE.search(low) and not momentary and not phrases.KEYED.match(low) and not topics(low).filled:
         return "request", STRONG
-    if phrases.TALK.match(low) or momentary:
-        weak = WEAK if phrases.TALK.match(low) else MEDIUM
-        rest = None if momentary else _behind_talk(text)
-        return rest or (("fact", weak) if _PRECISE.search(text) or phrases.KEYED.match(low) else None)
+    if momentary:  # over with the next minute, however precise; unless it says what, where or how many something is
+        says = phrases.KEYED.match(low) or topics(text).filled or is_place(subject(text).names) or subject(text).units
+        return ("fact", MEDIUM) if says else None
+    if phrases.TALK.match(low):
+        precise = _PRECISE.search(text) or phrases.KEYED.match(low)
+        return _behind_talk(text) or (("fact", WEAK) if precise else None)
     if any(each.sure == 3 and _is_choice(each.value) for each in topics(text).filled):
         return "decision", STRONG
+    if asking.orders(low):
+        return ("decision" if asking.MEANS.search(low) else "request"), STRONG
     if _PRECISE.search(text) or phrases.KEYED.match(low) or _NAMED.search(text) or low.startswith(("please ", "pls ")):
         return "fact", MEDIUM
     if text.endswith((":", "：")) or (text.isascii() and len(words(text)) < 2):
@@ -144,6 +164,8 @@ def _of_assistant(text: str, low: str, lead: str) -> Rated | None:
         return None
     if _AWAITED.search(low) or (_hedged(low) and not _decided(low)):
         return None
+    if _DEED.match(low):
+        return "fact", WEAK
     if phrases.LABEL.search(low) or (lead and phrases.LABEL.search(lead)):
         return "decision", STRONG
     if phrases.DECIDED.search(low):

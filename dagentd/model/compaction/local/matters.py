@@ -40,8 +40,11 @@ class Matters:
         """`wanted` is whether there is room for it as an item of its own."""
         if (known := self._draft.get(item_of(name, new.text, (), "").id)) is not None and not known.resolved:
             self._draft.also(known.id, source)
+            self._last = "", position  # `ignore my last message` leaves what was said before as well
             return
         found = self._candidates(new)
+        if new.marker < 2 and not new.rejected:  # else nobody takes back in the same breath what he said
+            found = [item for item in found if item.sources != (source,)]
         same = [item for item in found if repeats(new, item.text, self.weight)]
         replaced = (
             []
@@ -53,16 +56,16 @@ class Matters:
             self._supersede(new, name, replaced, source, position)
         elif same:
             self._draft.also(same[0].id, source)
-        elif wanted:
+        elif wanted and not new.only_points:
             self._keep(self._draft.add(name, new.text, source), new, position)
 
     def reverses(self, new: Statement, position: int) -> bool:
         """Whether it names an earlier decision that it changes, or answers one."""
         if new.answers and self._pointed(new, position):
             return True
-        return any(
-            item.list == "decisions" and certainty(new, item.text, self.weight) >= 0.9 for item in self._candidates(new)
-        )
+        sure = 0.5 if new.marker > 1 and (new.rejected or new.dropped) else 0.9
+        found = (item for item in self._candidates(new) if item.list == "decisions")
+        return any(certainty(new, item.text, self.weight) >= sure for item in found)
 
     def asked(self, position: int) -> None:
         """A no that comes after this is an answer to a question, and takes nothing back."""
@@ -111,6 +114,10 @@ class Matters:
         text = new.text
         if about := _missing(new, replaced[0].text):
             text = f"{text.rstrip('.')} ({about})"
+        remarks = self._remarks(replaced, source)
+        if remarks and sum(len(item.text) for item in remarks) + len(text) < prose.LONGEST:
+            text = " ".join([*(item.text for item in remarks), text])
+            replaced = [*replaced, *remarks]
         after = []
         for item in replaced:
             self._forget(item)
@@ -121,6 +128,14 @@ class Matters:
             else:
                 self._draft.resolve(item, source)
         self._keep(after[-1] if after else self._draft.add(name, text, source), new, position)
+
+    def _remarks(self, replaced: list[Item], source: str) -> list[Item]:
+        """What the same message says of what is replaced, and of nothing else: the reason, a part of the change."""
+        names = sorted(frozenset[str]().union(*(subject(item.text).names for item in replaced)))
+        ids = dict.fromkeys(id for name in names for id in islice(reversed(self._about.get(name, {})), _EACH))
+        found = (self._draft.get(id) for id in ids if id not in {item.id for item in replaced})
+        beside = [item for item in found if item is not None and not item.resolved and item.sources == (source,)]
+        return [item for item in beside if item.list == replaced[0].list and not topics(item.text).filled]
 
     def _keep(self, item: Item, new: Statement, position: int) -> None:
         self._index(item)

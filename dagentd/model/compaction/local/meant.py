@@ -28,7 +28,12 @@ _OTHERS = re.compile(
     r"| feels?| get| might be| should be)* $"
 )
 _BUT = re.compile(r"[,;—–] (?:so|but|and|hence|thus|therefore|anyway|still|then|yet)\b|[.!?;] ")
+_AND = re.compile(r"\s(?:and|then)\s(?=(?:i|we|(?:in the end|finally),? \w+)\b)")
 CLAUSES = re.compile(r"[,;.?!—–]\s|\s\(|\s(?:but|so|yet|while|hence|therefore)\s")
+_LEAVE = re.compile(
+    r"\W*(?:so |ok,? |now,? )*"
+    r"(?:(?:shall|should|can|may) (?:i|we)|(?:do you )?want me to|would you like me to) (?:now )?"
+)
 _FEW = 3  # words of one thing
 _LAST = re.compile(r"(?:^|[,;.] )(?P<before>[^,;.:]+)(?P<mark>[;:]) (?P<value>[^;:?]+)$")
 PARTS = re.compile(r"[,;:.?!—–(]\s|\s(?:but|so|yet|while|hence|therefore)\s")
@@ -62,7 +67,9 @@ def settled(low: str) -> bool:
         turn = _BUT.search(low, begin)
         low = low[turn.start() :] if turn else ""
     parts = {*PARTS.split(low), *CLAUSES.split(low)}
-    return _valued(low) or any(_decides(part) and not weighed(part) and " or " not in part for part in parts)
+    if _valued(low) or any(_decides(part) and not weighed(part) and " or " not in part for part in parts):
+        return True
+    return not phrases.HEARSAY.search(low) and any(map(_chooses, _AND.split(low)[1:]))
 
 
 def _valued(low: str) -> bool:
@@ -75,6 +82,10 @@ def _valued(low: str) -> bool:
         return re.search(r"\d", found["value"]) is not None
     plain = found["before"].count(" ") > 1 and not weighed(found["before"])
     return plain and len(found["value"].split()) <= _FEW and not re.search(r",| and ", found["value"])
+
+
+def _chooses(clause: str) -> bool:
+    return bool(phrases.CHOICE.search(clause) or phrases.DECIDED.search(clause)) and not weighed(clause)
 
 
 def _decides(clause: str) -> bool:
@@ -108,6 +119,12 @@ def momentary(low: str) -> bool:
     if any(phrases.CHOICE.search(part) for part in low.split(" and ")[1:]):
         return False
     return not any(map(_decides, rest)) and not changes.replaces(low)
+
+
+def asks_leave(text: str) -> bool:
+    """Only whether to go on: `Shall I fix it?`, `Should I start layer 2?` A yes to that decides nothing."""
+    found = _LEAVE.match(text.lower())
+    return found is not None and (len(words(text)) < 2 or momentary(text.lower()[found.end() :]))
 
 
 def _begins_topic(found: str, low: str) -> bool:

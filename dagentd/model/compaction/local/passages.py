@@ -47,6 +47,7 @@ _SO = re.compile(r"^\W*(?:so|hence|thus|therefore)\b")
 _BACK = re.compile(r"^\W*(?:yes\W+)?(?:that|this)\b|\b(?:it|that|this)\W*$")
 _USE = re.compile(r"^\W*(?:(?:yes|yep|yeah|right|namely|and|i mean)\W+)?(?:for|as|in|on|at|that|this|it)\b")
 _IT, _ITS = re.compile(r"\b(?:it|them)\b"), re.compile(r"\b(?:its|their) \w+")
+_FURTHER = re.compile(r"\s(?:and|then)\s|[,;]\s")
 _SEVERAL = re.compile(r"\w[.!?] \S")
 _REMARK = re.compile(r"\b(?:it|that|this|no|not|never)\b|n['’]t\b")
 
@@ -143,7 +144,7 @@ def _depends(before: str, earlier: str, text: str, low: str) -> bool:
         return True
     waits = leaves_open(before, earlier)
     given = has_value(text) or phrases.CHOICE.search(low) or changes.replaces(low)
-    if lacks_topic(text, 2 * FEW if waits and given else FEW):
+    if lacks_topic(_core(text), 2 * FEW if waits and given else FEW):
         return waits or bool(HENCE.search(low)) or not _both_stand(before, text)
     if waits and (is_key(text, low) or _RULING.match(low)):
         return True
@@ -156,10 +157,16 @@ def _depends(before: str, earlier: str, text: str, low: str) -> bool:
     return False
 
 
+def _core(text: str) -> str:
+    """Of a choice that is given for another what comes first: `try Clerk instead and remove the old route`."""
+    first, *rest = _FURTHER.split(text, maxsplit=1)
+    return first if rest and changes.turns(first.lower()) and has_value(first) else text
+
+
 def _leans(text: str) -> bool:
     """It speaks of what was said before it, and has something definite to say of that: `Caddy shall be its heir.`"""
     clause = _ITS.sub("it", meant.PARTS.split(text)[0])
-    if not _IT.search(clause.lower()) or topics(clause).spoken:
+    if not _IT.search(clause.lower()) or topics(f"- {clause}").spoken:
         return False
     return has_value(f"- {clause}") or any(chunk.before.endswith("U") for chunk in chunks(clause))
 

@@ -98,6 +98,7 @@ CHOICE = any_of(
     r"\b(?:utilis(?:e|ons|er|ez)|on (?:utilise|garde|prend|part sur)|nous (?:utilisons|avons décidé)"
     r"|décidé)\b",
     r"^make (?:the|our) .{2,60} (?:after all|instead)\b",
+    r"\b(?:i|we)(?:['’]d| would) (?:much |really )?rather (?!(?:know|hear|wait|think)\b)\w+",
     r"使用|改用|采用|决定|就用|用.{1,20}(?:代替|吧)|使う|使って|使います|にします|に決め|採用|に変更",
 )
 DECIDED = any_of(  # how an assistant states one, as opposed to telling what it does next
@@ -175,7 +176,8 @@ UNREAL = any_of(  # nothing of the sentence holds, unless another clause says so
     r"|也许|可能|かもしれ",
 )
 DOUBT = any_of(  # only weighed, asked about or put off
-    r"\b(?:maybe|perhaps|possibly|might(?! as well)|could|(?:we|i|they|it) may (?!not\b|never\b|only\b|as well\b)"
+    r"\b(?:maybe|perhaps|possibly|might(?! as well)|could(?! (?:all |finally )?agree\b)"
+    r"|(?:we|i|they|it) may (?!not\b|never\b|only\b|as well\b)"
     r"|may (?:be"
     r"|make|fit)"
     r"|think(?:ing)? (?:about|of)|cross(?:ed|es) my mind|on my radar|(?:worth|should|are|am|to|['’](?:re"

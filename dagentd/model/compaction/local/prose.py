@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dagentd.model.compaction.local import pasted
+
 LONGEST = 320  # characters of one statement; what is longer is cut at a word
 _READ = 4 * LONGEST  # characters of a sentence that are looked at
 _WHOLE = 60_000  # a longer message is something pasted: people write before and after it
@@ -14,15 +16,6 @@ _FENCE = re.compile(r"\s{0,8}(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(```+|~~~+)")
 _TAG = re.compile(r"\s*<([a-zA-Z][\w.:-]*)(?:\s[^<>]*)?>")
 _BULLET = re.compile(r"\s*(?:[-*+•–]|\(?\d{1,3}[.)]|\(?[a-z]\)|\[[ xX]\]|[☐☑✓✅➡→])\s+(?:\[[ xX]\]\s+)?")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|[^\w\s]{3,}\s*$)")
-# A line that a program wrote: a time or a level first, a stack frame, a diff, JSON, a prompt, a table.
-_LOGGED = re.compile(
-    r"""\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|WARN|WARNING|TRACE|ERROR|FATAL|NOTICE)\]?[ :]
-    |at\s+\S+\s*\(|File\s"|\#\d+\s+0x|[+-]{3}\s\S|@@\s|diff\s--git|index\s[0-9a-f]{7}|[{}\[\]]\s*,?\s*$|"[^"]+"\s*:
-    |\$\s\S|>>>\s|%\s\S|\|[\s:|+-]*\|\s*$|npm\sERR!|[A-Z]\s{3}|<<<<<<<|>>>>>>>|=======)""",
-    re.VERBOSE,
-)
-_CODE_ENDS = (";", "{", "}", "):", "=>", "*/")
-_CODE = re.compile(r"\s*(?:import|from|const|let|var|def|class|return|#include)\s.*[;:('\"]")
 _END = re.compile(r"(?:(?<=[.!?…])[\"'”’)\]*_`]{0,3}\s+|(?<=[。！？])[」』”]?\s*)")
 _NO_END = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|incl|z\.B|d\.h|bzw|p\.ej|Mr|Mrs|Dr|St|No|Nr|Fig|ca|v)|\b[A-Z]|^\W*\d+)\.$"
@@ -118,7 +111,9 @@ def _continues(held: str, line: str) -> bool:
 def _spoken(words: str) -> Iterator[str]:
     """Line by line what is neither code nor quoted nor logged; what is taken out leaves a gap."""
     fence = tag = ""
-    for line in words.splitlines():
+    lines = words.splitlines()
+    output = pasted.blocks(lines)
+    for at, line in enumerate(lines):
         if fence or tag:
             fence, tag = _within(line, fence, tag)
             yield ""
@@ -129,27 +124,13 @@ def _spoken(words: str) -> Iterator[str]:
             tag = "" if f"</{opened[1]}>" in line else opened[1]
             yield ""
         else:
-            yield "" if _is_data(line) else line.rstrip()
+            yield "" if at in output or pasted.is_data(line) else line.rstrip()
 
 
 def _within(line: str, fence: str, tag: str) -> tuple[str, str]:
     if fence:
         return ("" if line.strip().startswith(fence) else fence), tag
     return fence, ("" if f"</{tag}" in line else tag)
-
-
-def _is_data(line: str) -> bool:
-    begin = line[:400]
-    if _QUOTED.match(begin):
-        return False
-    if begin.lstrip().startswith(">") or _LOGGED.match(begin):
-        return True
-    coded = begin.rstrip().endswith(_CODE_ENDS) or bool(_CODE.match(begin))
-    return coded and (begin.startswith(("    ", "\t")) or not _wordy(begin)) and not _BULLET.match(begin)
-
-
-def _wordy(line: str) -> bool:
-    return sum(word.isalpha() for word in line.split()) >= 5
 
 
 def _split(paragraph: str) -> Iterator[str]:

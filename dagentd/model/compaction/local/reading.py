@@ -13,6 +13,7 @@ from dagentd.model.compaction.local.failures import Failures
 from dagentd.model.compaction.local.fragments import is_fragment
 from dagentd.model.compaction.local.judging import MEDIUM, STRONG, WEAK
 from dagentd.model.compaction.local.matters import Matters
+from dagentd.model.compaction.local.own_words import of_person
 from dagentd.model.compaction.local.reported import errors
 from dagentd.model.compaction.local.statements import Statement, statements
 from dagentd.model.compaction.local.subjects import words
@@ -29,7 +30,7 @@ _ROOM = {STRONG: 1 << 60, MEDIUM: 4_800, WEAK: 4_400}
 class Reading:
     def __init__(self, items: Sequence[Item], turns: Sequence[Turn]) -> None:
         self._draft = Draft(items)
-        self._turns = turns
+        self._turns = [of_person(turn) for turn in turns]
         self._used = sum(tokens(item.text) for item in items)
         self._talk = 400 + 4 * len(turns)  # tokens for what may be talk: early rounds must not fill the room with it
         self._matters, self._wishes = Matters(self._draft), Wishes(self._draft)
@@ -78,9 +79,11 @@ class Reading:
             self._wishes.withdrawn(one.text, turn.id)
         for claim in wishes.claims(said):
             self._wishes.done(claim, True, turn.id)
+        failed = errors(turn.words)
         for found in statements(said, by_user=True):
-            self._stated(found, at, turn)
-        for line in errors(turn.words):
+            if found.kind != "fact" or not errors(found.text):
+                self._stated(found, at, turn)
+        for line in failed:
             self._failures.told(line, turn.id)
 
     def _stated(self, found: Statement, at: int, turn: Turn) -> None:
@@ -110,6 +113,8 @@ class Reading:
     def _affirmed(self, at: int, turn: Turn) -> None:
         """A short yes makes the assistant's proposal a decision."""
         text = self._proposal
+        if meant.asks_leave(text):
+            return
         if text and len(turn.words) < 120 and phrases.AFFIRMED.match(turn.words.strip().lower()):
             agreed = prose.shortened(f"{text} (user: {prose.shortened(turn.words, 60)})", 400)
             self._matters.take(Statement("decision", agreed, STRONG, True), "decisions", turn.id, at, True)
@@ -127,7 +132,7 @@ class Reading:
         for found in statements(said, by_user=False):
             if not phrases.BLOCKED.match(found.low) and not (found.only_told and self._explains):
                 self._stated(found, at, turn)
-        self._claimed(wishes.claims(said), turn)
+        self._claimed(said, turn)
         questions = [one.text for one in said if one.text.endswith(("?", "？"))]
         self._question = prose.ungreeted(questions[-1]) if questions else ""
         if questions:
@@ -138,13 +143,15 @@ class Reading:
             elif phrases.BLOCKED.match(one.text.lower()) or one.text in errors(one.text):
                 self._failures.told(one.text, turn.id)
 
-    def _claimed(self, claims: list[str], turn: Turn) -> None:
-        """Done is what is said to be done and what tools show; a bare "Done." answers the last message."""
+    def _claimed(self, said: list[prose.Sentence], turn: Turn) -> None:
+        """Done is what is said to be done and what tools show; a bare "Done." answers the last message, and so does
+        what has a word of the only thing that was asked there, if nothing is left to do."""
+        claims = wishes.claims(said)
         closed = [self._wishes.done(claim, self._evidence, turn.id) for claim in claims]
         if not claims or any(closed) or not self._evidence:
             return
         asked = [item for item in map(self._wishes.get, self._asked) if item is not None]
-        if len(asked) == 1 and len(words(claims[0])) < 2:
+        if len(asked) == 1 and (len(words(claims[0])) < 2 or wishes.answers(said, claims, asked[0].text)):
             self._wishes.close(asked[0], True, turn.id)
         elif len(claims[0]) > 25 and self._has_room(WEAK):
             self._draft.add("completed", prose.shortened(claims[0]), turn.id)

@@ -14,14 +14,9 @@ from dagentd.model.compaction.local.subjects import Words, subject, words
 from dagentd.model.compaction.local.topics import IDLE, topics
 
 _MOST = 2  # words of a choice that is no name
-# Nobody says this of what he wants to keep; the first line denies, the others judge.
-_AGAINST = phrases.any_of(
-    r"\b(?:no|not|never|cannot|too|only|less|worse|nothing|nobody)\b|n['’]?t\b",
-    r"\b(?:slow|heavy|expensive|pricey|costly|overkill|deprecated|dead|unmaintained|broken|flaky|buggy|clumsy|awful"
-    r"|terrible|ugly|silly|pain|mess|hole|headache|nightmare|hates?|fails?|lacks?|refuses?|bites?|breaks?|chokes?"
-    r"|(?:can|must|should|has to|have to|needs to) go)\b",
-)
 _MERELY = re.compile(r"\b(?:so|hence|then|please|pls|only|instead|just|the|an?|our|it|is)\b")
+_FIRST = re.compile(r"\s(?:and|then)\s")
+_HENCE = re.compile(r"\b(?:so|hence|therefore) (?:please )?(?:do|use|take|let['’]?s|we|make|go)\b")
 _RULE = re.compile(r"\b(?:must|may|shall|allowed|should)\b")
 _GIVEN = re.compile(r"^[^\w]*(?:(?:so|then|and|but|hence|thus|or|just|please|pls|make|do|it|the|a|an|let['’]?s) )*")
 
@@ -40,8 +35,11 @@ def rejects(new: Statement, old: str) -> bool:
     of_it = [part for part in meant.PARTS.split(said) if words(part) & gone]
     if any(_RULE.search(part) or _of_another_use(part, gone | rest) for part in map(str.lower, of_it)):
         return False
-    against = new.marker > 1 or any(_AGAINST.search(part.lower()) for part in of_it)
-    offers = [part for part in meant.PARTS.split(new.text) if _offers(part, gone, earlier.content)]
+    against = new.marker > 1 or any(changes.AGAINST.search(part.lower()) for part in of_it)
+    if not against and named and _HENCE.search(new.low):  # `X has issues with Y, so use Z` is said of X
+        against = any(words(part) & rest or gone.issuperset(chunks(part)[0].stems) for part in of_it)
+    parts = [each for part in meant.PARTS.split(new.text) for each in dict.fromkeys((part, _FIRST.split(part)[0]))]
+    offers = [part for part in parts if _offers(part, gone, earlier.content)]
     return any(rest & words(part) or (against and not topics(part).spoken) for part in offers)
 
 

@@ -14,6 +14,12 @@ from dagentd.model.compaction.local.topics import IDLE, beside, clauses, common_
 _TOGETHER = re.compile(r"[.?!]\s\S")  # sentences stand together because one has the topic and one the choice
 _BAN = re.compile(r"^\W*(?:(?:and|please|pls|also)\s+)*(?:do not|don['’]?t|never|no|avoid|stop|let['’]?s not)\b")
 
+# What everything else is a part of: nobody chooses one thing for it, and much is said of it.
+_WHOLE = words(
+    "project code app application repo repository file folder directory page site website system program software"
+    " feature task work part team user data change version step implementation product module component md"
+)
+
 
 def on_topic(new: Statement, old: str) -> float:
     """How sure it is that both fill the same slot, and differently; 0 where one of them fills none."""
@@ -35,7 +41,7 @@ def retold(new: Statement, old: str) -> bool:
     """It has the topic and what was chosen for it, and another choice: whoever reads it needs no other.
     What was chosen may stand in the sentence beside it: `Legal said no to Avro. So protobuf for the wire format.`"""
     topic = common_topic(new.text, old)
-    if not topic:
+    if not topic or (topic <= _WHOLE and new.marker < 2):
         return False
     one, other, near = subject(new.text), subject(old), words(new.around)
     given = (each.value.stems for each in topics(old).filled if not each.value.counts)
@@ -51,14 +57,36 @@ def _rechosen(new: Statement, old: str, topic: Words) -> float:
     place = is_place(subject(new.text).names)
     if place != is_place(subject(old).names) or (place and not new.marker):
         return 0.0
-    if not fills(old, topic, 2 if changes.turns(old.lower()) else 0):  # what changed something is a choice as well
+    # What changed something is a choice as well; so is what somebody changes, if that is surely about the same.
+    plainly = 2 if changes.turns(old.lower()) else int(new.marker > 1 and len(topic) > 1)
+    if not fills(old, topic, plainly):
         return 0.0
     if not (new.rejected or new.dropped or fills(new.text, topic, new.marker)):
+        return 0.0
+    if topic <= _WHOLE and not (new.marker > 1 or _same_but_one(new.text, old, topic)):
+        return 0.0
+    if not new.marker and _done_otherwise(new.text, old, topic):
         return 0.0
     gives = _gives(new.text, topic)
     if False in (gives, _gives(old, topic)) or not (new.marker or gives or subject(new.text).names - topic):
         return 0.0
     return BARE + 0.05 * new.marker
+
+
+def _done_otherwise(new: str, old: str, topic: Words) -> bool:
+    """`labels are printed in German`, `labels are kept in Excel`: each says something else of them."""
+    verbs = [each.verb or (() if each.value.ends or each.sure > 1 else each.value.stems)
+             for each in (topics(text).filling(topic, 1) for text in (new, old)) if each is not None]  # fmt: skip
+    return len(verbs) == 2 and all(verbs) and verbs[0] != verbs[1]
+
+
+def _same_but_one(new: str, old: str, topic: Words) -> bool:
+    """Both give a name, or say the same in all but what they give: `format the code with tabs`."""
+    one, two = topics(new).filling(topic), topics(old).filling(topic)
+    if one is None or two is None or max(len(one.value.stems), len(two.value.stems)) > 2:
+        return False
+    first, second = beside(new, topic).difference(one.value.stems), beside(old, topic).difference(two.value.stems)
+    return (one.value.named and two.value.named) or first == second
 
 
 def _gives(text: str, topic: Words) -> bool | None:

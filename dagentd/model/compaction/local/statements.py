@@ -16,6 +16,8 @@ from dagentd.model.compaction.local.subjects import Subject, subject, words
 _WHERE = re.compile(r"(?:in|on|of|at|from) ")  # something is, and not what
 _CHANGES = re.compile(f"{changes.TURN.pattern}|{changes.SHIFT.pattern}", re.IGNORECASE)
 
+_SORRY = words("bad sorry mistake fault wrong oops mixed mix typo accident message comment please")
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -81,11 +83,19 @@ class Statement:
         return not self.by_user and (self.kind, self.strength) == ("decision", WEAK)
 
     @property
+    def only_points(self) -> bool:
+        """At what was just said, and says nothing else: `ignore my last message, sorry`."""
+        said = (self.about.content | self.about.values).difference(_SORRY, *map(words, self.dropped))
+        return self.points and not said
+
+    @property
     def only_rejects(self) -> bool:
         """It says what no longer holds and not what holds instead."""
         if self.marker < 2 or not (self.rejected or self.dropped or self.points):
             return False
-        return not self.about.content - frozenset[str]().union(*map(words, (*self.rejected, *self.dropped)))
+        gone = [subject(each) for each in (*self.rejected, *self.dropped)]
+        left = (self.about.content | self.about.values).difference(*(each.content | each.values for each in gone))
+        return not left
 
 
 def statements(said: Iterable[prose.Sentence], by_user: bool) -> Iterator[Statement]:

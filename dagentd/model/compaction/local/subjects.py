@@ -42,9 +42,12 @@ _NEGATIVE = re.compile(
 )
 _TICKET = re.compile(r"-\d{2,}$")
 ORDINALS = re.compile(
-    r"(?:modul|task|step|phas|iteration|issu|ticket|item|batch|section|part|servic|worker|team|sprint|option|rul"
+    r"(?:modul|task|step|phas|iteration|issu|ticket|item|batch|section|part|servic|worker|team|sprint|option"
+    r"|milestone|layer|stag|lesson|chapter|rul"
     r"|decision|round|shard|day|week|topic|component|featur)$"
 )
+_MEASURED = "ms s sec seconds min minutes h hours days kb mb gb tb px % percent"
+_MEASURES = frozenset(_MEASURED.split())  # `worker 3` is one of them, `worker 3 MB` what it gets
 _COUNTED = "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty fifty hundred"
 COUNTS = frozenset(_COUNTED.split())
 _STOP = """
@@ -114,9 +117,10 @@ def words(text: str) -> Words:
 def _parts(text: str) -> tuple[Words, Words, Words]:
     content: list[str] = []
     values, units, last = set(), set(), ""
-    for token in _tokens(text):
+    tokens = list(_tokens(text))
+    for token, following in zip(tokens, [*tokens[1:], ""], strict=False):
         counted = bool(_NUMBER.match(token)) or token in COUNTS
-        if counted and not ORDINALS.search(last):
+        if counted and (following in _MEASURES or not ORDINALS.search(last)):
             values.add(token)
             units.update(_UNIT.findall(token))
         elif counted or token not in STOP:

@@ -79,7 +79,9 @@ def topics(text: str) -> Topics:
     marked = {chunk.stems for chunk in after if not IDLE.issuperset(chunk.stems)}
     told = {one.stems for one, two in pairwise(said) if re.match("X*[KC]", two.before) and not one.value}
     stems = tuple(each for chunk in said for each in chunk.stems)
-    return Topics(filled if best > 1 else filled[:1], frozenset(marked), frozenset(marked | told), stems)
+    if best < 2:  # a guess: rather what is surely spoken of than a verb
+        filled = tuple(sorted(filled, key=lambda each: each.topic not in marked)[:1])
+    return Topics(filled, frozenset(marked), frozenset(marked | told), stems)
 
 
 def shared_topic(one: str, other: str) -> Words:

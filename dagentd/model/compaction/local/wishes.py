@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from itertools import islice
 
@@ -14,6 +15,7 @@ from dagentd.model.compaction.local.objects import objects, of_others, recounted
 from dagentd.model.compaction.local.statements import Statement
 from dagentd.model.compaction.local.subjects import Words, containment, likeness, subject, words
 
+_INSIDE = re.compile(r"(?<=\w)[./_](?=\w)")
 MOST = 40  # open ones; these never leave a checkpoint for want of room
 _DONE = 0.6
 _SAME = 0.85
@@ -129,6 +131,17 @@ def _changes(new: Statement, old: str) -> bool:
     if new.marker > 1 or new.rejected or new.dropped:
         return True
     return recounted(new.text, old) and not of_others(new.text, old)
+
+
+def answers(sentences: list[prose.Sentence], told: list[str], wish: str) -> bool:
+    if any(asking.LEFT.search(one.text[:300].lower()) for one in sentences):
+        return False
+    return any(_names(claim) & _names(wish) for claim in told)
+
+
+def _names(text: str) -> Words:
+    """Also of what a file is called: `GUIDE.md` has the word guide."""
+    return words(text) | words(_INSIDE.sub(" ", text))
 
 
 def claims(sentences: list[prose.Sentence]) -> list[str]:
