@@ -10,10 +10,15 @@ import importlib
 import json
 import logging
 import os
+import pkgutil
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
+from pydantic import BaseModel
+
+from dagentd import formats, jobs, model, store
 from dagentd.adapters import tokens
 from tests.torture.explorer_operations import OPERATIONS, Life
 from tests.torture.explorer_power import Power
@@ -23,9 +28,7 @@ from tests.torture.machine_daemon import serve
 
 
 def main() -> None:
-    for costly in ("pygit2", "pydantic_core"):  # what is loaded now, no worker loads
-        importlib.import_module(costly)
-    tokens.count("and so is the vocabulary")
+    _load()
     gc.freeze()  # or collecting would copy what all workers share
     while line := listen():
         job = Job(**json.loads(line))
@@ -34,6 +37,23 @@ def main() -> None:
             _work(job)
         _, status = os.waitpid(pid, 0)
         say(f"ended {os.waitstatus_to_exitcode(status)}")
+
+
+def _load() -> None:
+    """What is loaded and built now, no worker loads and builds: that was half of what each life cost."""
+    importlib.import_module("pygit2")
+    tokens.count("the vocabulary")
+    for part in (formats, jobs, model, store):
+        for found in pkgutil.walk_packages(part.__path__, f"{part.__name__}."):
+            importlib.import_module(found.name)
+    for each in _below(BaseModel):
+        each.model_rebuild()
+
+
+def _below(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _below(each)
 
 
 def _work(job: Job) -> None:
