@@ -16,6 +16,7 @@ run: .venv/ready
 
 test: .venv-test/ready tools
 	.venv-test/bin/ruff check
+	.venv-test/bin/ruff format --check --quiet
 	.venv-test/bin/mypy --strict
 	.venv-test/bin/python -m pytest --numprocesses auto
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_SCRIPT = r'''#!{python} -I
+_SCRIPT = r"""#!{python} -I
 import json, os, subprocess, sys, time
 here = os.path.dirname(os.path.realpath(__file__))
 stdin = sys.stdin.read()
@@ -39,7 +39,7 @@ if child:
 sys.stdout.write(answer["stdout"])
 sys.stderr.write(answer["stderr"])
 sys.exit(answer["exit"])
-'''
+"""
 
 Said = dict[str, Any]
 

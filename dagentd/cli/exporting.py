@@ -22,9 +22,7 @@ from dagentd.model.exported import as_markdown
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 @project_option
 @worktree_option
-def export(
-    session: str, as_json: bool, target: Path | None, force: bool, where: Path, worktree: str | None
-) -> None:
+def export(session: str, as_json: bool, target: Path | None, force: bool, where: Path, worktree: str | None) -> None:
     """Print a whole session as Markdown: its state, its checkpoint, and all that was ever said.
 
     What left chat is in its place, with a mark where it left; tool calls and internal messages are folded. Sessions

@@ -28,4 +28,3 @@ def print_list(found: list[dict[str, Any]]) -> None:
 def _row(each: dict[str, Any]) -> tuple[object, ...]:
     messages = each["stats"]["totalMessages"] if "stats" in each else "unreadable"
     return each.get("featureId"), messages, output.ago(each.get("updatedAt")), each["daysLeft"]
-

@@ -127,15 +127,17 @@ def _print_status(found: dict[str, Any]) -> None:
     """The daemon may be of another version: what it does not say is left out."""
     memory, queues = found.get("memory"), found.get("queues", {})
     up, version = output.duration(found.get("uptime", 0)), found.get("version", "unknown")
-    output.fields([
-        ("health", found["health"]),
-        ("process", f"{found['pid']}, up {up}, version {version}"),
-        ("memory", f"{output.size(memory['resident'])}, {memory['threads']} threads" if memory else "unknown"),
-        ("clients", _clients(found.get("connections"))),
-        ("work", condition.work(queues)),
-        ("watches", _watches(found.get("watches", {}))),
-        ("spend", condition.spend(found.get("spend", {}))),
-    ])
+    output.fields(
+        [
+            ("health", found["health"]),
+            ("process", f"{found['pid']}, up {up}, version {version}"),
+            ("memory", f"{output.size(memory['resident'])}, {memory['threads']} threads" if memory else "unknown"),
+            ("clients", _clients(found.get("connections"))),
+            ("work", condition.work(queues)),
+            ("watches", _watches(found.get("watches", {}))),
+            ("spend", condition.spend(found.get("spend", {}))),
+        ]
+    )
     output.line()
     columns = [Column("project", style="cyan", wrap=True), Column("worktrees", right=True),
                Column("journals", right=True), Column("kept", right=True), Column("backups", right=True),

@@ -107,7 +107,6 @@ def _no_constant(_: str) -> None:
     """NaN and Infinity are Python's and not JSON: written back they would make the file unreadable in JavaScript."""
 
 
-
 def _finite(value: Any) -> Any:
     """The same value with null for what JSON has no number for (1e999 is read as infinity)."""
     if isinstance(value, float) and not math.isfinite(value):

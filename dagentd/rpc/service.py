@@ -30,9 +30,7 @@ _ROOM = MAX_LINE - 4096  # for a list in an answer: the rest of the line is less
 class Compacting(Protocol):
     """What a method may use of compaction."""
 
-    def compact(
-        self, store: Store, folder: SessionFolder, proposal_id: str | None, again: bool
-    ) -> dict[str, Any]: ...
+    def compact(self, store: Store, folder: SessionFolder, proposal_id: str | None, again: bool) -> dict[str, Any]: ...
 
     def preview(self, store: Store, folder: SessionFolder) -> Proposal | None: ...
 

@@ -45,9 +45,7 @@ def renew_context(folder: SessionFolder, renew: Renew, settle: float, temps: Tem
     raise Conflict("another program keeps writing this file", path=path, hint="Try again when it has ended.")
 
 
-def _publish(
-    path: Path, after: dict[str, Any], expect: bytes | None, temps: Temps, beside: list[Path]
-) -> None:
+def _publish(path: Path, after: dict[str, Any], expect: bytes | None, temps: Temps, beside: list[Path]) -> None:
     """Synced the first time, as a first rename without that was an empty file after power loss, and where others keep
     fields in it, which are nowhere else."""
     sync = expect is None or context.holds_more(after)

@@ -201,9 +201,7 @@ class Journal:
                 disk.cut(each, self.size, self.path)
 
 
-def create(
-    path: Path, session_id: str, chunks: Iterable[bytes], kept: Kept, beside: Collection[Path] = ()
-) -> Journal:
+def create(path: Path, session_id: str, chunks: Iterable[bytes], kept: Kept, beside: Collection[Path] = ()) -> Journal:
     """A new journal that begins with these bytes: made in the kept folder and linked into place, so that it is seen
     whole or not at all, and is kept from its first moment. FileNotFoundError if what it is for vanishes."""
     kept.make()

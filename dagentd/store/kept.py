@@ -14,6 +14,7 @@ from dagentd.store import own_folder
 
 _ENTRY = re.compile(r"(.+)\.([0-9]+)\.jsonl")
 
+
 class Kept:
     """`dagentd/kept/{sid}.{n}.jsonl`; entries are never replaced."""
 

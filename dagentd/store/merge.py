@@ -131,9 +131,7 @@ def _arrivals(found: list[Found], at: str) -> list[Record]:
 
 def edits(found: list[Found], doc: Doc | None, at: str) -> list[Record]:
     return [
-        records.edit(one.raw, one.line, at)
-        for one in found
-        if doc and one.entry and _is_edit(one.entry, one, doc.pos)
+        records.edit(one.raw, one.line, at) for one in found if doc and one.entry and _is_edit(one.entry, one, doc.pos)
     ]
 
 
@@ -164,9 +162,7 @@ def _removed(state: State, found: list[Found], pos: int, at: str) -> list[Record
     return [records.left(gone, "external", at)] if gone else []
 
 
-def _emptied(
-    state: State, raised: dict[str, Any] | None, settled: Callable[[Entry], bool], at: str
-) -> list[Record]:
+def _emptied(state: State, raised: dict[str, Any] | None, settled: Callable[[Entry], bool], at: str) -> list[Record]:
     """The app built a chat without any message that we have: its own compaction, if a checkpoint of a higher
     version came with it or just before it, else a clear."""
     newest = _newest_compacted(raised or state.checkpoint) if raised or state.compacted_outside else None

@@ -207,4 +207,3 @@ def fill_lines(state: State, journal: Journal, chat: dict[str, Any] | None) -> N
     for entry in missing.values():
         if entry.line is None:
             entry.line = journal.read_record(entry.start, entry.end).message
-

@@ -77,5 +77,3 @@ def put_back(gone: GoneFolder, feature: FeatureFolder) -> SessionFolder:
             publishing.publish(folder.journal, [files.read(gone.kept, files.CHAT_LIMIT)], expect=None, sync=True)
         disk.sync_folder(folder.path)
     return folder
-
-

@@ -48,11 +48,7 @@ def base_checkpoint(state: State, doc: Doc) -> dict[str, Any] | None:
 
 
 def _changed_fields(base: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: value
-        for key, value in theirs.items()
-        if key not in _OWN and (key not in base or base[key] != value)
-    }
+    return {key: value for key, value in theirs.items() if key not in _OWN and (key not in base or base[key] != value)}
 
 
 def _summary(doc: dict[str, Any]) -> dict[str, Any]:

@@ -66,7 +66,6 @@ class Withdrawer:
                     disk.remove(path)
             disk.sync_folder(folder.path)
 
-
     def resume(self, feature: FeatureFolder) -> None:
         """Go on with what a crash interrupted."""
         for folder, _ in withdrawn.in_feature(feature):

@@ -50,9 +50,7 @@ def test_an_expected_failure_is_a_sentence_and_a_hint(failing: Failing, capsys: 
     assert capsys.readouterr().err == "dagentd: /a/b.json: is\\x1b empty\nRestore it.\n"
 
 
-def test_what_the_system_refuses_is_a_sentence_and_a_hint(
-    failing: Failing, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_system_refuses_is_a_sentence_and_a_hint(failing: Failing, capsys: pytest.CaptureFixture[str]) -> None:
     assert failing(OSError(errno.ENOSPC, "No space left on device", "/a/b.json")) == 1
     assert capsys.readouterr().err.startswith("dagentd: /a/b.json: the disk is full\nFree some space")
 

@@ -17,9 +17,7 @@ def user() -> Path:
     return file
 
 
-def test_the_settings_with_where_each_comes_from(
-    user: Path, repo: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_settings_with_where_each_comes_from(user: Path, repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     user.write_text("budget.limit = 5000\nlog.level = 'debug'\n")
     (repo / ".dagent").mkdir()
     (repo / ".dagent" / "config.toml").write_text("budget.limit = 7000\n")

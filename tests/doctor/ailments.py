@@ -179,9 +179,7 @@ def copied(patient: Patient) -> Iterator[object]:
         (root / ".dagent").mkdir()
         (root / ".dagent" / "feature.json").write_text(json.dumps({"id": FEATURE}))
         patient.daemon.run(root)
-        patient.daemon.call(
-            "session.getOrCreate", project=str(root), type="feature", agentType="pm", featureId=FEATURE
-        )
+        patient.daemon.call("session.getOrCreate", project=str(root), type="feature", agentType="pm", featureId=FEATURE)
         patient.daemon.call("project.scan", project=str(root))
         yield "its kept journal is a copy"
     finally:

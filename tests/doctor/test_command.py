@@ -69,7 +69,9 @@ def test_problems_and_notes_in_words(patient: Patient) -> None:
     hooks.uninstall(patient.project)
     done = doctor()
     assert done.returncode == 1
-    assert done.stdout == f"""\
+    assert (
+        done.stdout
+        == f"""\
 problem: not-running
   No daemon runs.
   Cause: No daemon runs, although repositories are registered.
@@ -87,6 +89,7 @@ note: hooks-missing *
 No daemon answers. 1 problem, 1 note.
 `dagentd doctor --fix` mends what is marked with *.
 """
+    )
 
 
 def test_notes_alone_are_no_failure(patient: Patient) -> None:

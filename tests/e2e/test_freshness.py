@@ -126,9 +126,7 @@ def commit_one(worktree: Path) -> None:
     commit(worktree, "One")
 
 
-@pytest.mark.parametrize(
-    "act", [commit_one, amend, merge, check_out, detach, rename_branch, reset_hard, rebase, pick]
-)
+@pytest.mark.parametrize("act", [commit_one, amend, merge, check_out, detach, rename_branch, reset_hard, rebase, pick])
 def test_the_context_follows(fresh: Fresh, act: Callable[[Path], object]) -> None:
     act(fresh.worktree)
     assert "notes" not in fresh.follows()
@@ -277,7 +275,7 @@ def test_a_new_session_has_its_context_soon(fresh: Fresh, project: SampleProject
 # --- kinds of repositories ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["with spaces", "it's \"quoted\"", "two\nlines", "naïve-日本", "-dash", "$HOME;ls"])
+@pytest.mark.parametrize("name", ["with spaces", 'it\'s "quoted"', "two\nlines", "naïve-日本", "-dash", "$HOME;ls"])
 def test_paths_of_all_sorts(daemon: Daemon, project: SampleProject, tmp_path: Path, name: str) -> None:
     odd = tmp_path / name
     git(tmp_path, "clone", "-q", str(project.root), f"./{name}")

@@ -53,7 +53,7 @@ def test_what_is_left_alone_is_said_with_what_to_do(repo: Path) -> None:
         said = dagentd("hooks", command, cwd=repo, status=1)
         assert "Nothing had to be changed" not in said
         assert f"{repo}/{HOOKS}/post-merge: is written for `/usr/bin/env python3`." in said
-        assert "dagentd/hook\" post-merge" in said
+        assert 'dagentd/hook" post-merge' in said
     dagentd("hooks", "uninstall", cwd=repo)
 
 

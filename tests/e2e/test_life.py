@@ -56,7 +56,7 @@ def test_start_returns_and_holds_nothing_of_the_caller(daemon: Daemon, tmp_path:
     os.set_inheritable(writer, True)
     os.set_inheritable(mine.fileno(), True)
     pipe = os.readlink(f"/proc/self/fd/{writer}")
-    shell = f"said=$({sys.executable} -m dagentd start); echo \"[$said]\""
+    shell = f'said=$({sys.executable} -m dagentd start); echo "[$said]"'
     done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=30, close_fds=False, check=True)
     os.close(writer)
     assert re.fullmatch(r"\[dagentd started \(process \d+\).*\]\n", done.stdout, re.DOTALL)

@@ -84,8 +84,7 @@ def test_show(here: Path) -> None:
 
 def test_messages_leave_out_internal_ones_and_no_escape_reaches_the_terminal(here: Path) -> None:
     assert dagentd("messages", SESSION, cwd=here) == (
-        "user  2026-01-17T12:00:00.000Z\nPlan the login\n\n"
-        "assistant  2026-01-17T12:01:00.000Z\nTwo tasks \\x1b[31m.\n"
+        "user  2026-01-17T12:00:00.000Z\nPlan the login\n\nassistant  2026-01-17T12:01:00.000Z\nTwo tasks \\x1b[31m.\n"
     )
     assert dagentd_json("messages", SESSION, "--internal", cwd=here) == {"messages": CHAT, "total": 3}
 

@@ -28,7 +28,6 @@ _TYPING = re.compile(r'# when it says "([^"]+)", type (\S+)')
 _KEYS = {"Ctrl-C": "\x03"}
 
 
-
 def _roughly(name: str, bar: str) -> str:
     """How full it is depends on the path of the folder, by a token or two."""
     full = len(bar.strip()) // 8 * 8

@@ -69,16 +69,16 @@ def test_ten_reports_bring_the_error_under_five_percent(truth: float) -> None:
 _PROSE = """We looked at the failing import for most of the afternoon. The file that the customer sent us holds dates in
 three notations, and only the first of them is understood by the parser. It would be better to refuse such a file with
 a sentence that names the row than to guess, because a wrong month is found weeks later, by somebody else."""
-_CODE = '''
+_CODE = """
     def _unfinished_from(turns: Sequence[Turn]) -> int:
         answered = {tool.id for turn in turns for tool in turn.tools if tool.failed is not None}
         for at in range(len(turns) - 1, -1, -1):
             if any(tool.id and tool.failed is None and tool.id not in answered for tool in turns[at].tools):
                 return at
         return len(turns)
-'''
-_JSON = '''{"id": "7f1c", "role": "assistant", "timestamp": "2026-11-16T12:00:00.123Z", "metadata": {"tokens":
-{"input": 1834, "output": 212}, "toolUse": [{"name": "Edit", "input": {"file_path": "src/a.ts", "old": "x"}}]}}'''
+"""
+_JSON = """{"id": "7f1c", "role": "assistant", "timestamp": "2026-11-16T12:00:00.123Z", "metadata": {"tokens":
+{"input": 1834, "output": 212}, "toolUse": [{"name": "Edit", "input": {"file_path": "src/a.ts", "old": "x"}}]}}"""
 _CJK = """設定ファイルを読み込むときに例外が発生しました。原因は文字コードの違いで、修正後にテストは
 すべて成功しています。我们决定使用数据库来保存会话，并且所有时间都以协调世界时记录。请不要修改接口的名称，因为客户端依赖它。"""
 

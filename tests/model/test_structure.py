@@ -7,9 +7,7 @@ from dagentd.model.structure import tree
 
 def test_folders_and_what_is_in_them() -> None:
     paths = [".github/", ".github/ci.yml", "README.md", "src/", "src/main/", "src/main/app.py", "src/renderer/", "z"]
-    assert tree(paths, 0) == (
-        ".github/\n  ci.yml\nREADME.md\nsrc/\n  main/\n    app.py\n  renderer/\nz"
-    )
+    assert tree(paths, 0) == (".github/\n  ci.yml\nREADME.md\nsrc/\n  main/\n    app.py\n  renderer/\nz")
 
 
 def test_what_is_left_out_is_said() -> None:

@@ -39,7 +39,7 @@ _CODE = (
     "```ts\nexport const byId = (rows: Row[]) => new Map(rows.map((row) => [row.id, row]));\n```",
     "```go\nfor _, line := range lines {\n\tif err := post(line); err != nil {\n\t\treturn err\n\t}\n}\n```",
     "```sql\nSELECT id, total FROM orders WHERE placed_at > now() - interval '1 day';\n```",
-    "```sh\nfor file in *.log; do gzip \"$file\"; done\n```",
+    '```sh\nfor file in *.log; do gzip "$file"; done\n```',
 )
 _LOG = (
     "[info] worker started",

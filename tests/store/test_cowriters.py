@@ -100,9 +100,7 @@ def test_the_app_adds_4000_messages_while_we_add_4000(served: Served) -> None:
 
 
 @pytest.mark.parametrize("how", ["plain", "rename", "pieces"])
-def test_we_replace_a_short_file_as_often_as_we_can(
-    served: Served, how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_we_replace_a_short_file_as_often_as_we_can(served: Served, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both sides are quick, and meet in every gap between comparing, replacing and reading again."""
     monkeypatch.setattr(output, "_APART", 0.0)
     monkeypatch.setattr(output, "_LONG", 1e9)

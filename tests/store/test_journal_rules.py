@@ -138,9 +138,7 @@ def test_while_the_store_is_closed(served: Served, harm: Harm) -> None:
 
 @pytest.mark.parametrize("harm", [_sed, _cut_in_a_line, _cut_between_lines, _deleted, _same_bytes])
 @pytest.mark.parametrize("moment", ["write", "fdatasync"])
-def test_in_the_middle_of_an_append(
-    served: Served, harm: Harm, moment: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_the_middle_of_an_append(served: Served, harm: Harm, moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between our look at the file and our write, and between our write and its sync."""
     _prepared(served)
     once = [True]

@@ -79,9 +79,7 @@ def test_a_note_need_not_be_a_plain_file(spool: Spool, folder: Path, project: Sa
     assert secret.read_text() == "x"
 
 
-def test_foreign_files_are_removed_with_one_line(
-    spool: Spool, folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_foreign_files_are_removed_with_one_line(spool: Spool, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     for number in range(50):
         (folder / f"rubbish-{number}").write_text("")
     (folder / "..data").write_text("")

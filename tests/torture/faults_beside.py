@@ -309,4 +309,3 @@ WORK = [
 
 def _ignored(_: object) -> None:
     """What it gave is not looked at."""
-

@@ -461,5 +461,6 @@ class Machine(RuleBasedStateMachine):
             elif held is not None and self.extras is not None:
                 self.extras.add(held)
 
+
 def _said(name: str) -> dict[str, Any]:
     return {"id": name, "role": "user", "content": f"{name} anew?", "timestamp": "2026-01-17T12:00:00.000Z"}

@@ -218,6 +218,3 @@ class Daemon:
         assert not reply.died and not reply.error, reply
         assert self.lane.finish().status == 0
         self.alive = False
-
-
-

@@ -113,9 +113,7 @@ FOUND: list[tuple[str, Put]] = [
 @pytest.mark.parametrize(
     ("place", "put"), chosen(), ids=lambda each: each if isinstance(each, str) else each.__name__.replace("_", " ")
 )
-def test_nothing_outside_is_changed_or_read_and_nothing_waits(
-    hostile: Hostile, place: str, put: Put
-) -> None:
+def test_nothing_outside_is_changed_or_read_and_nothing_waits(hostile: Hostile, place: str, put: Put) -> None:
     put(hostile, replace(hostile.path(place)))
     before = hostile.victim.state()
     hostile.work()

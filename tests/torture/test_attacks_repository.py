@@ -120,9 +120,7 @@ def test_a_document_of_any_content_stops_nothing_beside_it(hostile: Hostile, tex
 # --- its git --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", [SHELL.replace(" ", "_"), "%s%n{0}", "ünï‮", "a'b\"c", "x;y", "f/--upload-pack=x"]
-)
+@pytest.mark.parametrize("name", [SHELL.replace(" ", "_"), "%s%n{0}", "ünï‮", "a'b\"c", "x;y", "f/--upload-pack=x"])
 def test_branches_of_any_name(hostile: Hostile, name: str) -> None:
     git(hostile.sample.worktree, "checkout", "-q", "-b", name)
     hostile.work(until_forgotten=False)

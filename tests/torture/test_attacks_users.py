@@ -28,7 +28,6 @@ NOBODY = 54321  # a user that has no process
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
-
 @contextlib.contextmanager
 def nobody(act: Callable[[], object]) -> Iterator[Iterator[bytes]]:
     """A process of another user, forked from this one because the Python of the tests may lie in root's home; the

@@ -149,4 +149,3 @@ def test_a_clock_that_jumps_changes_no_order_and_loses_nothing(
     told = reader.agree(place.pm)
     assert [one for one in told.chat if one != "app"] == ids and "app" in told.chat
     reader.once(told, {*ids, "app"})
-

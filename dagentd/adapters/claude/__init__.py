@@ -6,8 +6,20 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Kind = Literal[
-    "auth", "cut", "dead", "garbled", "lost", "model", "other", "overloaded", "rate", "refused", "server", "slow",
-    "stopped", "too long",
+    "auth",
+    "cut",
+    "dead",
+    "garbled",
+    "lost",
+    "model",
+    "other",
+    "overloaded",
+    "rate",
+    "refused",
+    "server",
+    "slow",
+    "stopped",
+    "too long",
 ]
 
 

@@ -47,9 +47,7 @@ def compacted(calls: Calls, items: Sequence[Item], turns: Sequence[Turn], at: st
     return Asked(held, changes, calls.model)
 
 
-def _operations(
-    calls: Calls, items: Sequence[Item], turns: Sequence[Turn], aliases: dict[str, str]
-) -> list[Operation]:
+def _operations(calls: Calls, items: Sequence[Item], turns: Sequence[Turn], aliases: dict[str, str]) -> list[Operation]:
     """Accepted, or corrected once; with what the user demanded and the model passed over."""
     asked = prompt.ask(items, turns, aliases)
     named = {aliases[turn.id]: turn for turn in turns}

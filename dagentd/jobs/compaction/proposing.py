@@ -144,9 +144,7 @@ class Proposer:
 
     # --- the result ---------------------------------------------------------------------------------------
 
-    def _made(
-        self, work: _Work, items: list[Item], changes: list[Change], backend: str, model: str | None
-    ) -> Proposal:
+    def _made(self, work: _Work, items: list[Item], changes: list[Change], backend: str, model: str | None) -> Proposal:
         room = self._settings.compaction.checkpoint_tokens
         items, left = checkpoints.within(items, room, self._tokens, local.is_talk)
         compacted = self._parts.checkpoint + self._parts.messages

@@ -59,9 +59,7 @@ class Scales:
                                 lambda: count(_checkpoint(session.checkpoint())))  # fmt: skip
         return _calibrated(factors, model, described, context, held, chat)
 
-    def _size(
-        self, session: Session, name: str, render: Callable[[Any], str], count: Callable[[str], int]
-    ) -> int:
+    def _size(self, session: Session, name: str, render: Callable[[Any], str], count: Callable[[str], int]) -> int:
         path = session.folder.document(name)
         return self._remembered((str(path), (_state(path), count)), lambda: count(_rendered(session, name, render)))
 

@@ -60,9 +60,7 @@ def check_there(folder: SessionFolder) -> None:
         raise NotFound(told, hint=f"dagentd restore {folder.id}")
 
 
-def rebuild_one(
-    store: Store, folder: SessionFolder, settings: Settings, shared: Checkouts
-) -> dict[str, Any] | None:
+def rebuild_one(store: Store, folder: SessionFolder, settings: Settings, shared: Checkouts) -> dict[str, Any] | None:
     """The context of one session as it is now, with everything read anew; those of its feature are written too. None
     if there is none, because the session or its worktree is being removed."""
     check_there(folder)

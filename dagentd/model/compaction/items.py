@@ -47,8 +47,10 @@ class Item:
 
     def raw(self) -> dict[str, Any]:
         flags = {key: True for key, set in (("pinned", self.pinned), ("resolved", self.resolved)) if set}
-        return {"id": self.id, "list": self.list, "text": self.text, "sources": list(self.sources)} | flags | (
-            {"at": self.at} if self.at else {}
+        return (
+            {"id": self.id, "list": self.list, "text": self.text, "sources": list(self.sources)}
+            | flags
+            | ({"at": self.at} if self.at else {})
         )
 
 

@@ -184,4 +184,3 @@ class GlobalIndex:
 
 def _rendered(head: Raw, entries: bytes) -> bytes:
     return b"".join(index.whole(head, entries))
-

@@ -23,8 +23,8 @@ def test_git_s_own_reason_is_told(repo: Path) -> None:
 
 
 def test_a_name_that_is_no_text_survives(repo: Path) -> None:
-    (repo / "caf\udce9\n\"q\"").write_text("")
-    assert "caf\udce9\n\"q\"\0" in command.ask(repo, "ls-files", "-z", "--others")
+    (repo / 'caf\udce9\n"q"').write_text("")
+    assert 'caf\udce9\n"q"\0' in command.ask(repo, "ls-files", "-z", "--others")
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

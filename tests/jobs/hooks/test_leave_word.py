@@ -178,7 +178,7 @@ def taken(spool: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("name", ["plain", "it's \"a\"", "line\nbreak\n", " in spaces ", "ünï-日本", "back\\slash$x"])
+@pytest.mark.parametrize("name", ["plain", 'it\'s "a"', "line\nbreak\n", " in spaces ", "ünï-日本", "back\\slash$x"])
 def test_every_event_from_paths_of_every_kind(tmp_path: Path, name: str) -> None:
     root, tree = tmp_path / name / "repo", tmp_path / name / f"tree {name}".strip("\n")
     root.mkdir(parents=True)
