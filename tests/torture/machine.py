@@ -28,7 +28,7 @@ from tests.torture.explorer_power import How
 from tests.torture.explorer_wire import Lane
 from tests.torture.machine_belief import Belief, Observed, Op, nothing
 from tests.torture.machine_daemon import WORST, Daemon, Reply
-from tests.torture.machine_writers import DAMAGE, EDITS, THEIRS, Copy, Saved, Style, Writers
+from tests.torture.machine_writers import DAMAGE, EDITS, THEIRS, Copy, Saved, Style, Writers, without
 from tests.torture.model import LISTS, State, Written
 
 
@@ -237,11 +237,16 @@ class Machine(RuleBasedStateMachine):
             back = told.content[gone[number % len(gone)]]
             self._save(Copy("chat", found.raw | {"messages": [*found.raw["messages"], back]}), style, found)
 
-    @rule(style=styles)
-    def somebody_strikes_a_decision(self, style: Style) -> None:
-        """From the checkpoint as it is on disk: it stays."""
+    @rule(style=styles, number=numbers, pinned=st.booleans())
+    def somebody_strikes_what_stays(self, style: Style, number: int, pinned: bool) -> None:
+        """All decisions, or all that is pinned, from the checkpoint as it is on disk."""
+        self.compact(Fate())
+        if pinned:
+            self.pin_item(number, Fate())
+        self.wait(2.0, Fate())
         if (found := self.writers.read("checkpoint")) is not None:
-            self._save(self._edited(found, "strike", LISTS.index("decisions")), style, found)
+            struck = self.belief.pinned if pinned else set((found.raw.get("summary") or {}).get("decisions") or [])
+            self._save(without(found, struck), style, found)
 
     @rule(style=styles, number=numbers)
     def two_programs_go_on(self, style: Style, number: int) -> None:

@@ -95,6 +95,12 @@ class Belief:
     def lists(self) -> Lists:
         return self.seen.lists
 
+    @property
+    def pinned(self) -> frozenset[str]:
+        """Items of the checkpoint."""
+        items = (self.seen.told.checkpoint or {}).get("items") or []
+        return frozenset(str(item["text"]) for item in items if item.get("pinned"))
+
     # --- what we did ------------------------------------------------------------------------------------------
 
     def observe(self, op: Op, begin: float, end: float, died: bool = False) -> None:
@@ -145,9 +151,7 @@ class Belief:
         surely = frozenset(name for name, (_, shown) in self._on_disk.items() if begin - shown > model.SHOWN)
         maybe = frozenset(name for name, (absent, _) in self._on_disk.items() if end - absent > model.SHOWN)
         late = seen.here if end - begin > model.SHOWN else frozenset[str]()
-        items = (seen.told.checkpoint or {}).get("items") or []
-        pinned = frozenset(str(item["text"]) for item in items if item.get("pinned"))
-        return Known(seen.moved, seen.stamps, surely, maybe | late, pinned)
+        return Known(seen.moved, seen.stamps, surely, maybe | late, self.pinned)
 
     def _ways(self, start: Possible, op: Op, known: Known, seen: Observed, died: bool) -> Iterator[Possible]:
         """What is done, and what of the saves is taken in before or after it, in any order. Who died may not have

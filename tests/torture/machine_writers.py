@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from tests.torture import reader
-from tests.torture.model import Base, Written, lists_of, name_of
+from tests.torture.model import LISTS, Base, Written, lists_of, name_of
 from tests.torture.reader import Files
 
 Style = Literal["truncate", "rename", "editor"]
@@ -172,9 +172,15 @@ def _strike(raw: dict[str, Any], name: str, number: int) -> None:
         held.pop(number % len(held))
 
 
+def without(copy: Copy, struck: Collection[str]) -> Copy:
+    """A checkpoint in none of whose lists these stand."""
+    summary = copy.raw.get("summary") or {}
+    lists = {name: [one for one in held if one not in struck] for name, held in summary.items() if name in LISTS}
+    return Copy(copy.name, copy.raw | {"summary": summary | lists})
+
+
 def _list(raw: dict[str, Any], number: int) -> list[Any]:
-    names = ("completed", "inProgress", "pending", "blockers", "decisions")
-    held: list[Any] = raw.setdefault("summary", {}).setdefault(names[number % 5], [])
+    held: list[Any] = raw.setdefault("summary", {}).setdefault(LISTS[number % 5], [])
     return held
 
 
