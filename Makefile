@@ -14,11 +14,12 @@ export PROJECT
 run: .venv/ready
 	@if [ -n "$$PROJECT" ]; then exec .venv/bin/dagentd run "$$PROJECT"; else exec .venv/bin/dagentd demo; fi
 
+# One process more than there are processors: tests wait about as often as they work.
 test: .venv-test/ready tools
 	.venv-test/bin/ruff check
 	.venv-test/bin/ruff format --check --quiet
 	.venv-test/bin/mypy --strict
-	.venv-test/bin/python -m pytest --numprocesses auto
+	.venv-test/bin/python -m pytest --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 
 torture: .venv-test/ready
 	.venv-test/bin/python -m tests.torture --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
