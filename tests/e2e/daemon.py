@@ -23,11 +23,11 @@ from dagentd.rpc.client import Client
 PATIENCE = 30.0
 
 
-def until(condition: Callable[[], Any], what: str = "it") -> Any:
+def until(condition: Callable[[], Any], what: str = "it", patience: float = PATIENCE) -> Any:
     """What the condition gives once it is true; an error if that takes too long."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while not (found := condition()):
-        assert time.monotonic() < end, f"{what} did not happen within {PATIENCE} s"
+        assert time.monotonic() < end, f"{what} did not happen within {patience} s"
         time.sleep(0.01)
     return found
 

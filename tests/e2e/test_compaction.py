@@ -169,7 +169,8 @@ def test_a_slow_model_holds_up_nobody(by_model: Callable[..., Talking], daemon: 
     until(lambda: daemon.status["spend"]["calls"] == len(api.calls()), "each call being in the ledger")
 
 
-def test_a_hundred_sessions_at_once_stay_within_the_caps_and_let_a_user_pass(
+@pytest.mark.timeout(300)
+def test_thirty_sessions_at_once_stay_within_the_caps_and_let_a_user_pass(
     by_model: Callable[..., Talking], daemon: Daemon, api: MessagesApi
 ) -> None:
     """Two of them wait for a model that does not answer, and all others behind these; a user's own does not. When the
@@ -178,16 +179,16 @@ def test_a_hundred_sessions_at_once_stay_within_the_caps_and_let_a_user_pass(
     api.then(hanging, hanging)
     api.always(answering(add("The weather was talked about", "m1")))
     talking = by_model(more="max_calls_per_hour = 5\n")
-    names = [_of_task(talking, number) for number in range(100)]
+    names = [_of_task(talking, number) for number in range(30)]
     said = [{"role": "user", "content": f"{number}: {WORDS}"} for number in range(40)]
     for name in names:
         talking.call("session.addMessages", sessionId=name, messages=said)
-    until(lambda: len(daemon.status["queues"]["waiting"]) > 90 and len(api.calls()) == 2, "the queue")
+    until(lambda: len(daemon.status["queues"]["waiting"]) > 25 and len(api.calls()) == 2, "the queue")
     assert talking.call("session.forceCompact", sessionId=names[-1])["method"] == "anthropic"
-    assert len(daemon.status["queues"]["waiting"]) > 90, "nobody else came before"
+    assert len(daemon.status["queues"]["waiting"]) > 25, "nobody else came before"
     before = daemon.status["memory"]["resident"]
     api.release()
-    until(lambda: not any(daemon.status["queues"][each] for each in ("waiting", "running")), "all of them")
+    until(lambda: not any(daemon.status["queues"][each] for each in ("waiting", "running")), "all of them", 200)
     backends = [talking.call("session.getCheckpoint", sessionId=name).get("backend") for name in names]
     assert (set(backends), len(api.calls())) == ({"anthropic", "local"}, 5)
     assert daemon.status["spend"]["calls"] == 5
