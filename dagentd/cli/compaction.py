@@ -10,8 +10,7 @@ from typing import Any, Protocol
 from dagentd import alone, paths
 from dagentd.adapters import git
 from dagentd.cli.project import serving, settings_of
-from dagentd.jobs.compaction import Compactor, How, Proposal
-from dagentd.jobs.compaction.diff import described
+from dagentd.jobs.compaction import Compactor, How, Proposal, described
 from dagentd.rpc.client import Client
 from dagentd.settings import Settings
 from dagentd.store.ledger import ledger

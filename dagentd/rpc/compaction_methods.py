@@ -11,7 +11,7 @@ from dagentd.rpc.service import Caller, session_of
 
 def preview(caller: Caller, given: params.OfSession) -> dict[str, Any]:
     """What a compaction would do, as a proposal with an id and a diff; nothing is changed."""
-    from dagentd.jobs.compaction.diff import described
+    from dagentd.jobs.compaction import described
 
     with session_of(caller.service, given.session_id, given.project, given.worktree) as (store, session):
         return described(caller.service.compacting.preview(store, session.folder))

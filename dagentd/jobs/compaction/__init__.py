@@ -7,6 +7,7 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.errors import DagentdError
+from dagentd.jobs.compaction.diff import described as described
 from dagentd.jobs.compaction.proposing import How as How
 from dagentd.jobs.compaction.proposing import Proposal as Proposal
 from dagentd.jobs.compaction.proposing import Proposer
