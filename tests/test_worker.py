@@ -71,8 +71,8 @@ def make(bugs: Queue[BaseException], clock: Clock) -> Iterator[Make]:
     made: list[Worker] = []
 
     def make(threads: int = 1, clock: Callable[[], float] = clock, for_askers: int = 0) -> Worker:
-        stamps = (f"stamp {number}" for number in itertools.count(1))
-        made.append(Worker(threads, lambda: next(stamps), bugs.put, clock, for_askers))
+        stamps = itertools.count(1)  # no generator: two threads that ask one at once are an error
+        made.append(Worker(threads, lambda: f"stamp {next(stamps)}", bugs.put, clock, for_askers))
         return made[-1]
 
     yield make
