@@ -127,12 +127,14 @@ def test_every_command_is_tried() -> None:
 
 
 def test_events(evil: Path, daemon: Daemon) -> None:
-    with subprocess.Popen(daemon.line("events"), stdout=subprocess.PIPE, text=True) as listening:
+    """From the first on: who is connected may not have subscribed yet."""
+    daemon.call("session.addMessage", project=str(evil), sessionId=PM, role="user", content=EVIL)
+    with subprocess.Popen(daemon.line("events", "--since", "0"), stdout=subprocess.PIPE, text=True) as listening:
         assert listening.stdout is not None
-        until(lambda: daemon.status["connections"] > 1, "the subscription")
-        daemon.call("session.addMessage", project=str(evil), sessionId=PM, role="user", content=EVIL)
-        line = listening.stdout.readline()
-        listening.terminate()
+        try:
+            line = listening.stdout.readline()
+        finally:
+            listening.kill()  # or leaving would wait for it, also when the test has timed out
     assert steering(line) == [] and json.loads(line)["project"] == str(evil)
 
 
