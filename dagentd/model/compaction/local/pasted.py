@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_QUESTION = re.compile(r"\s*(?:[-*+•]\s+)?>[>\s]*([^>].*\?)\s*$")
-_BULLET = re.compile(r"\s*(?:[-*+•–]|\(?\d{1,3}[.)]|\(?[a-z]\)|\[[ xX]\]|[☐☑✓✅➡→])\s+(?:\[[ xX]\]\s+)?")
+QUESTION = re.compile(r"\s*(?:[-*+•]\s+)?>[>\s]*([^>].*\?)\s*$")  # quoted, to be answered below it
+BULLET = re.compile(r"\s*(?:[-*+•–]|\(?\d{1,3}[.)]|\(?[a-z]\)|\[[ xX]\]|[☐☑✓✅➡→])\s+(?:\[[ xX]\]\s+)?")
 # A time or a level first, a stack frame, a diff, JSON, a prompt, a table, a banner, a place in a file, a gutter.
 _LOGGED = re.compile(
     r"""\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|WARN|WARNING|TRACE|ERROR|FATAL|NOTICE)\]?[ :]
@@ -32,12 +32,12 @@ _LEAST = 3  # lines of output that make a block
 
 def is_data(line: str) -> bool:
     begin = line[:400]
-    if _QUESTION.match(begin):
+    if QUESTION.match(begin):
         return False
     if begin.lstrip().startswith(">") or _LOGGED.match(begin):
         return True
     coded = begin.rstrip().endswith(_CODE_ENDS) or bool(_CODE.match(begin))
-    return coded and (begin.startswith(("    ", "\t")) or not _wordy(begin)) and not _BULLET.match(begin)
+    return coded and (begin.startswith(("    ", "\t")) or not _wordy(begin)) and not BULLET.match(begin)
 
 
 def blocks(lines: Sequence[str]) -> set[int]:
@@ -73,7 +73,7 @@ def _until_last(held: list[int], lines: Sequence[str]) -> range:
 
 def _is_output(line: str) -> bool:
     begin = line[:400].rstrip()
-    return bool(begin) and bool(_LOGGED.match(begin) or (_OUTPUT.match(begin) and not _BULLET.match(begin)))
+    return bool(begin) and bool(_LOGGED.match(begin) or (_OUTPUT.match(begin) and not BULLET.match(begin)))
 
 
 def _wordy(line: str) -> bool:

@@ -11,10 +11,8 @@ from dagentd.model.compaction.local import pasted
 LONGEST = 320  # characters of one statement; what is longer is cut at a word
 _READ = 4 * LONGEST  # characters of a sentence that are looked at
 _WHOLE = 60_000  # a longer message is something pasted: people write before and after it
-_QUOTED = re.compile(r"\s*(?:[-*+•]\s+)?>[>\s]*([^>].*\?)\s*$")  # a question that is answered below it
 _FENCE = re.compile(r"\s{0,8}(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(```+|~~~+)")
 _TAG = re.compile(r"\s*<([a-zA-Z][\w.:-]*)(?:\s[^<>]*)?>")
-_BULLET = re.compile(r"\s*(?:[-*+•–]|\(?\d{1,3}[.)]|\(?[a-z]\)|\[[ xX]\]|[☐☑✓✅➡→])\s+(?:\[[ xX]\]\s+)?")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|[^\w\s]{3,}\s*$)")
 _END = re.compile(r"(?:(?<=[.!?…])[\"'”’)\]*_`]{0,3}\s+|(?<=[。！？])[」』”]?\s*)")
 _NO_END = re.compile(
@@ -81,8 +79,8 @@ def _paragraphs(words: str) -> Iterator[tuple[str, str, bool]]:
     listed = headed = False
     asked = ""
     for line in _spoken(words):
-        bullet = _BULLET.match(line)
-        if quoted := _QUOTED.match(line):
+        bullet = pasted.BULLET.match(line)
+        if quoted := pasted.QUESTION.match(line):
             asked = quoted[1]
             line, bullet = "", None
         if held and not bullet and line and _continues(held, line):
