@@ -86,15 +86,18 @@ def read(folder: SessionFolder) -> dict[str, Any] | None:
 
 def _renew(store: Store, folder: SessionFolder, plan: Plan) -> bool:
     session = _session(store, folder)
+    if session is None:
+        return False
     return store.renew_context(folder, partial(plan.renewed, session), session.get("taskId"))
 
 
-def _session(store: Store, folder: SessionFolder) -> dict[str, Any]:
-    """What is known of a session without opening it; one that lies under a task is a session of that task."""
+def _session(store: Store, folder: SessionFolder) -> dict[str, Any] | None:
+    """What is known of a session without opening it; one that lies under a task is a session of that task. None while
+    it is being made: its first context told an agent of no task, and whoever makes it asks for one afterwards."""
     try:
         known = store.document(folder) or layout.read_object(folder.document("session"))
     except FileNotFoundError:
-        known = {}
+        return None
     return {"taskId": folder.task_id, **{key: value for key, value in known.items() if value is not None}}
 
 

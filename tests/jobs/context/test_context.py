@@ -519,6 +519,20 @@ def test_no_context_is_made_where_nothing_is_left_of_a_session(contexts: Context
     folder.path.rmdir()
 
 
+def test_no_context_is_made_of_a_session_of_which_nothing_is_known_yet(contexts: Contexts) -> None:
+    """Its journal is there before its document: it told an agent of no task, for a moment."""
+    path = contexts.session(FEATURE, "t2")
+    contexts.store.let_go(contexts.feature(FEATURE))
+    document = path.with_name(path.name.replace("context", "session"))
+    held = document.read_bytes()
+    document.unlink()
+    assert contexts.rebuild(FEATURE).written == ()
+    assert not path.exists()
+    document.write_bytes(held)
+    assert [folder.id for folder in contexts.rebuild(FEATURE).written] == [T2]
+    assert read(path)["taskId"] == "t2"
+
+
 def test_everything_due_is_done_at_once(project: SampleProject) -> None:
     contexts = Contexts(project.root)
     path = contexts.session(FEATURE)
