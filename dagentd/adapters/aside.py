@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from pathlib import Path
 
 from dagentd.adapters import backups, disk, files, publishing
+from dagentd.adapters.publishing import Replaced
+from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError
 
 _NEWEST = 9  # of one document and kind, beside the first: a program that goes on writing rubbish fills no disk
@@ -22,6 +25,21 @@ def set_aside(path: Path, kind: str) -> Path:
         except FileExistsError:
             continue
         return _the_first_stays(path, kind, target)
+
+
+def set_aside_open(path: Path, kind: str, seen: bytes, temps: Temps) -> tuple[Path, Replaced]:
+    """The same, to see what is yet written to it, also after we died: it has a temp name until it is closed. Where the
+    file system knows no second names, what is written then is only in the file that was moved."""
+    temp = None
+    with contextlib.suppress(OSError):
+        temp = temps.second_name(path)
+    try:
+        moved = set_aside(path, kind)
+        return moved, publishing.still_open(moved, seen, temp)
+    except BaseException:
+        if temp is not None:
+            publishing.discard(temp)
+        raise
 
 
 def save_beside(path: Path, kind: str, data: bytes) -> Path:

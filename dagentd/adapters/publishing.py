@@ -35,7 +35,7 @@ class Replaced:
         """Nothing in it is needed any more."""
         self.leave()
         if self.temp is not None:
-            _discard(self.temp)
+            discard(self.temp)
 
     def leave(self) -> None:
         """Something in it could not be taken in: whoever starts next finds it."""
@@ -127,14 +127,14 @@ def _write_temp(temp: Path, fd: int, chunks: Iterable[bytes], old: int | None, s
         if sync:
             disk.sync(fd, temp)
     except BaseException:
-        _discard(temp)
+        discard(temp)
         raise
     finally:
         os.close(fd)
     return hashed.digest()
 
 
-def _discard(temp: Path) -> None:
+def discard(temp: Path) -> None:
     """Where it cannot be removed, the next start does."""
     with contextlib.suppress(OSError):
         disk.remove(temp)
@@ -147,7 +147,7 @@ def _take_new_name(temp: Path, path: Path, beside: Collection[Path]) -> None:
     try:
         check_there(beside)
     except FileNotFoundError:
-        _discard(path)
+        discard(path)
         raise
 
 
@@ -169,7 +169,7 @@ def _take_name(
             raise Changed(path)
         exchanged = disk.exchange(temp, path)
     except BaseException as error:
-        _discard(temp)
+        discard(temp)
         vanished = isinstance(error, FileNotFoundError) and old is not None  # else its folder is gone
         if vanished or isinstance(error, FileExistsError):
             raise Changed(path) from None
@@ -188,7 +188,7 @@ def _open_other(old: int, temp: Path, path: Path) -> int:
         other = files.descriptor(temp)
     except OSError as error:
         disk.exchange(temp, path)
-        _discard(temp)
+        discard(temp)
         raise told(error, path) from error
     os.close(old)
     return other
@@ -205,6 +205,10 @@ def put(path: Path, data: bytes, *, sync: bool = True, temps: Temps = BESIDE) ->
         done.replaced.close()
 
 
-def still_open(path: Path, seen: bytes) -> Replaced:
-    """A file that was set aside, to see what is yet written to it."""
-    return Replaced(files.descriptor(path), seen)
+def still_open(path: Path, seen: bytes, temp: Path | None) -> Replaced:
+    """A file that was set aside, to see what is yet written to it; with a temp name if it has one."""
+    fd = files.descriptor(path)
+    if temp is not None and not os.path.samestat(os.fstat(fd), os.lstat(temp)):  # another one came in its place
+        discard(temp)
+        temp = None
+    return Replaced(fd, seen, temp)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from dagentd.adapters import disk
 
 _SUFFIX = ".dagentd-tmp"
 _numbers = itertools.count(1)
+
+T = TypeVar("T")
 
 
 class Temps:
@@ -30,14 +35,27 @@ class Temps:
 
     def create(self, target: Path) -> tuple[Path, int]:
         """A new file that is to get the target's name, open."""
+        return self._named(target, disk.create)
+
+    def second_name(self, target: Path) -> Path:
+        """By which the file that is at `target` now is found after a crash, whatever it is called then."""
+        try:
+            return self._named(target, partial(disk.link, target))[0]
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+        self.keep_beside(target)
+        return self._named(target, partial(disk.link, target))[0]
+
+    def _named(self, target: Path, make: Callable[[Path], T]) -> tuple[Path, T]:
         serial = f"{os.getpid()}-{next(_numbers)}{_SUFFIX}"
         if self._folder is not None and target.parent not in self._apart:
             with contextlib.suppress(FileNotFoundError):  # somebody removed the folder; the next start makes it
                 # The name's beginning is for people who look; 40 characters of any kind leave room for the rest.
                 temp = self._folder / f".{target.name[:40]}.{self._mark(target)}.{serial}"
-                return temp, disk.create(temp)
+                return temp, make(temp)
         temp = target.with_name(f".{target.name}.{serial}")
-        return temp, disk.create(temp)
+        return temp, make(temp)
 
     def keep_beside(self, target: Path) -> None:
         """Nothing can be renamed to it from our folder: another file system, a bind mount, another quota."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from dagentd.store.chronicle import Chronicle
 from dagentd.store.entry import Entry
 from dagentd.store.merge import merge
 from dagentd.store.outside import Doc, Outside
-from dagentd.store.projection import Projection
+from dagentd.store.projection import PATIENCE, Projection
 from dagentd.store.summaries import base_checkpoint
 
 Read = tuple[dict[str, Any], bytes]  # a document, and the bytes that it was made from
@@ -91,17 +92,27 @@ class Intake:
             if target in targets:
                 try:
                     with disk.explained(temp):
-                        self._take_leftover(targets[target], files.read(temp, files.CHAT_LIMIT))
+                        self._take_leftover(targets[target], self._read_stable(targets[target], temp))
                         disk.remove(temp)
                 except DagentdError as error:
                     self._chronicle.note("leftover", error)
+
+    def _read_stable(self, each: Projection, temp: Path) -> bytes:
+        """Bytes that make no sense may be in the middle of being written: by a program that opened the document before
+        it became this leftover."""
+        leftover, end = Projection(each.name, temp), clock.monotonic() + PATIENCE
+        while not leftover.readable(data := files.read(temp, files.CHAT_LIMIT)):
+            if leftover.stable_for(data) >= self._settle or clock.monotonic() >= end:
+                break
+            time.sleep(self._settle / 4)
+        return data
 
     def _take_leftover(self, each: Projection, data: bytes) -> None:
         """Of chat and checkpoint only what is new counts: what they lack may have been taken in long ago."""
         try:
             raw = each.parse(data)
         except Undecodable:
-            return  # ours, torn by the crash
+            return  # ours, torn by the crash, or kept as it is under another name
         if each.name == "chat":
             self._merge_docs(Outside(chat=self._copy(each.path, raw)))
         elif each.name == "checkpoint":

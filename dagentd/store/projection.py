@@ -104,8 +104,8 @@ class Projection:
     def set_aside(self, data: bytes, settle: float) -> Path:
         """Move unreadable bytes to a name of their own. Good ones may have come in their place in this very moment,
         or come yet from a program that paused between truncating and writing: those count."""
-        moved = aside.set_aside(self.path, "corrupt")
-        self._watch(publishing.still_open(moved, files.digest(data)), max(settle, _PAUSED))
+        moved, old = aside.set_aside_open(self.path, "corrupt", files.digest(data), self.temps)
+        self._watch(old, max(settle, _PAUSED))
         self.digest = self.written = self.suspect = None
         return moved
 
@@ -120,7 +120,7 @@ class Projection:
         for late in [each for each in self.replaced if each.due <= now]:
             data = late.old.read()
             news = files.digest(data) != late.old.seen
-            if news and now < late.until and not self._readable(data):
+            if news and now < late.until and not self.readable(data):
                 late.due = now + 0.05
                 continue
             if news and data:
@@ -132,7 +132,7 @@ class Projection:
                 self.replaced.remove(late)
                 late.old.close()
 
-    def _readable(self, data: bytes) -> bool:
+    def readable(self, data: bytes) -> bool:
         try:
             self.parse(data)
         except Undecodable:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import aside, backups
+from dagentd.adapters import aside, backups, disk
+from dagentd.adapters.temps import BESIDE, left_beside
 from dagentd.errors import DagentdError
 
 pytestmark = pytest.mark.usefixtures("no_descriptor_is_left_open")
@@ -57,6 +59,53 @@ def test_what_is_set_aside_again_is_held_once_and_by_the_file_that_may_yet_be_wr
     held = [each.read_bytes() for each in path.parent.iterdir()]
     assert sorted(held) == [b"bad 1", b"bad 2", b"bad 3"] and moved.stat().st_ino == inode
     assert path.with_name("chat.json.corrupt.1").read_bytes() == b"bad 1"
+
+
+def test_what_is_set_aside_has_a_temp_name_until_it_is_closed(path: Path) -> None:
+    path.write_bytes(b"bad")
+    moved, old = aside.set_aside_open(path, "corrupt", b"", BESIDE)
+    ((temp, target),) = left_beside(path.parent)
+    assert target == path and temp.samefile(moved)
+    moved.write_bytes(b"good")
+    assert old.read() == b"good"
+    old.close()
+    assert names(path.parent) == [moved.name]
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOSPC, errno.EMLINK])
+def test_without_a_second_name_it_is_set_aside_all_the_same(
+    path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def step(what: str, at: str | Path) -> None:
+        if what == "link":
+            raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(disk, "step", step)
+    path.write_bytes(b"bad")
+    moved, old = aside.set_aside_open(path, "corrupt", b"", BESIDE)
+    assert old.read() == b"bad" and names(path.parent) == [moved.name]
+    old.close()
+
+
+def test_another_file_that_came_in_its_place_has_no_temp_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def step(what: str, at: str | Path) -> None:
+        if what == "rename":
+            path.unlink()
+            path.write_bytes(b"another")
+
+    path.write_bytes(b"bad")
+    monkeypatch.setattr(disk, "step", step)
+    moved, old = aside.set_aside_open(path, "corrupt", b"", BESIDE)
+    assert old.read() == b"another" and names(path.parent) == [moved.name]
+    old.close()
+
+
+def test_nothing_is_left_of_a_file_that_vanishes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.write_bytes(b"bad")
+    monkeypatch.setattr(disk, "step", lambda what, at: path.unlink() if what == "rename" else None)
+    with pytest.raises(FileNotFoundError):
+        aside.set_aside_open(path, "corrupt", b"", BESIDE)
+    assert names(path.parent) == []
 
 
 def test_the_first_backup_stays_for_ever_and_of_the_others_the_newest(path: Path) -> None:

@@ -12,13 +12,14 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from dagentd.adapters import clock, disk, files
 from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, NotAllowed, NotFound
-from dagentd.store import output
+from dagentd.store import intake, output
 from dagentd.store.index import Index
 from dagentd.store.own_documents import edit_document
 from dagentd.store.projector import Projector
@@ -413,6 +414,24 @@ def test_a_slow_writer_whose_empty_file_was_set_aside(place: Place, faults: Faul
         session.tend(clock.monotonic())
         assert ids(session) == ["a", "slow"]
     reader.once(reader.agree(place.pm), {"a", "slow"})
+
+
+def test_a_leftover_that_is_being_written_at_the_start(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with place.session() as session:
+        session.add(said("a"))
+    chat = json.loads(place.pm.chat.read_bytes())
+    chat["messages"].append({"id": "slow", "role": "user", "content": "slow", "timestamp": "2026-01-01"})
+    left = place.pm.folder / f".{place.pm.chat.name}.1-1.dagentd-tmp"
+    left.write_bytes(b"")
+
+    def sleep(_: float) -> None:
+        if left.exists():
+            left.write_text(json.dumps(chat))
+
+    monkeypatch.setattr(intake, "time", SimpleNamespace(sleep=sleep))
+    with place.session(settle=30) as session:
+        assert sorted(ids(session)) == ["a", "slow"]
+    assert reader.temps(place.root) == []
 
 
 # --- making ---------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.place import PM, PM_NESTED, Place
+from tests.store.place import PM, PM_NESTED, Place, said
 from tests.torture import reader
 from tests.torture.explorer_wire import Job, Lane, lane
 from tests.torture.seeds import drawn
@@ -103,6 +103,25 @@ def test_killed_200_times_nothing_acknowledged_is_lost(tmp_path: Path, forks: La
     assert reader.temps(place.root) == []
     count = sum(len(ids) for ids in acknowledged.ids.values())
     sys.stdout.write(f"{ROUNDS} kills, {count} acknowledged, {len(app_wrote)} of the app, {stored} stored\n")
+
+
+def test_killed_while_a_slow_writer_has_a_file_that_was_set_aside(tmp_path: Path, forks: Lane) -> None:
+    """It truncated, paused for longer than the settle time, and wrote when nobody was there to see it."""
+    place = Place(tmp_path / "p").make()
+    with place.session() as session:
+        session.add(said("a"))
+    chat = json.loads(place.pm.chat.read_bytes())
+    chat["messages"].append({"id": "slow", "role": "user", "content": "slow", "timestamp": "2026-01-01"})
+    with place.pm.chat.open("w") as app:
+        pid = forks.start(Job("append", str(place.root), real_time=True))
+        forks.line()
+        os.kill(pid, signal.SIGKILL)
+        forks.finish([])
+        assert list(place.pm.folder.glob("*.corrupt.*"))
+        app.write(json.dumps(chat))
+    forks.done(Job("open", str(place.root)))
+    reader.once(reader.agree(place.pm), {"a", "slow"})
+    assert reader.temps(place.root) == []
 
 
 def _kill_one(forks: Lane, job: Job, rng: random.Random) -> list[str]:
