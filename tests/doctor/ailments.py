@@ -341,8 +341,7 @@ def unreadable_folder(patient: Patient) -> Iterator[object]:
         pytest.skip("root may read every folder")
     patient.serve()
     folder = patient.sample.dagent / "nodes"
-    folder.mkdir()
-    folder.chmod(0)
+    folder.mkdir(mode=0)  # from its first moment on: a watch stays, whatever the mode is afterwards
     try:
         heard(patient, "watch-refused")
         yield folder

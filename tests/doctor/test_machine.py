@@ -44,7 +44,7 @@ def test_a_home_that_may_not_be_written(patient: Patient, there: bool) -> None:
         pytest.skip("no file system may be mounted here")
     state = paths.state_dir()
     made = f"mkdir {state} && " if there else ""
-    home = f'mount -t tmpfs none {state.parent} && {made}mount -o remount,ro {state.parent} && exec "$@"'
+    home = f'mount -t tmpfs none {state.parent} && {made}mount -o remount,bind,ro {state.parent} && exec "$@"'
     problems = json.loads(doctor("--json", within=home).stdout)["problems"]
     (told,) = (each for each in problems if each["id"] == "state-refused")
     assert told["path"] == str(state) and told["hint"]
@@ -60,7 +60,7 @@ def test_a_place_for_the_socket_that_may_not_be_written(patient: Patient, there:
     folder = paths.socket().parent
     folder.parent.mkdir()
     made = f"mkdir -m 700 {folder} && " if there else ""
-    around = f'mount -t tmpfs none {folder.parent} && {made}mount -o remount,ro {folder.parent} && exec "$@"'
+    around = f'mount -t tmpfs none {folder.parent} && {made}mount -o remount,bind,ro {folder.parent} && exec "$@"'
     problems = json.loads(doctor("--json", within=around).stdout)["problems"]
     (told,) = (each for each in problems if each["id"] == "socket-refused")
     assert told["path"] == str(folder) and "not yours to write" in told["message"] and told["hint"]

@@ -224,8 +224,10 @@ def test_a_file_where_a_folder_should_be(listener: Listener, tmp_path: Path) -> 
 
 def test_folders_that_may_not_be_read_are_named_and_taken_up_when_they_may(listener: Listener, tree: Path) -> None:
     closed = [tree / "one", tree / "two"]
+    (closed[0] / "inner").mkdir(parents=True)
+    closed[1].mkdir()
     for folder in closed:
-        folder.mkdir(mode=0)
+        folder.chmod(0)
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)
@@ -237,7 +239,6 @@ def test_folders_that_may_not_be_read_are_named_and_taken_up_when_they_may(liste
     status = listener.watch.status()
     assert status.absent == 3
     assert sorted((each.id, each.path) for each in status.problems) == [("watch-refused", str(each)) for each in closed]
-    (closed[0] / "inner").mkdir()
     for folder in closed:
         folder.chmod(0o700)
     listener.sees_folder(*closed)
