@@ -50,15 +50,16 @@ class Window:
         """The process id of `dagentd top`, once it shows something."""
         self.shell(COMMAND)
         self.sees("q quit" if self.width > 40 else PM[:20])
-        return next(pid for pid in processes_with(f"TMUX_PANE={self.pane}") if _is_top(pid))
+        return next(pid for pid in processes_with(f"TMUX={self.variable}") if _is_top(pid))
 
     @property
     def width(self) -> int:
         return int(self.tmux.run("display-message", "-p", "#{pane_width}"))
 
     @property
-    def pane(self) -> str:
-        return self.tmux.run("display-message", "-p", "#{pane_id}")
+    def variable(self) -> str:
+        """What tmux tells its windows: all servers call their first pane the same."""
+        return self.tmux.run("display-message", "-p", "#{socket_path},#{pid},#{s/[$]//:session_id}")
 
     def is_as_before(self) -> None:
         """The shell is back, with its own screen, its cursor, its echo and its line editing."""
