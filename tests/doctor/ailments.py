@@ -337,11 +337,13 @@ def no_instances(patient: Patient) -> Iterator[object]:
 
 @makes("watch-refused")
 def unreadable_folder(patient: Patient) -> Iterator[object]:
+    """One that no session is in: of those it is said that they are closed."""
     if is_root():
         pytest.skip("root may read every folder")
     patient.serve()
-    folder = patient.sample.dagent / "nodes"
+    folder = patient.sample.worktree / "docs"
     folder.mkdir(mode=0)  # from its first moment on: a watch stays, whatever the mode is afterwards
+    (patient.sample.worktree / "CLAUDE.md").write_text("@docs/style.md\n")
     try:
         heard(patient, "watch-refused")
         yield folder
