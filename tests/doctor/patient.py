@@ -68,9 +68,10 @@ class Patient:
         return self
 
     def serve(self) -> int:
-        """By the real daemon; its process id."""
+        """By the real daemon, which has looked at all there is; its process id."""
         pid = self.daemon.start()
         until(lambda: self.daemon.status["projects"], "the project")
+        self.scanned()
         return pid
 
     def call(self, method: str, **params: Any) -> Any:
