@@ -9,6 +9,7 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from tests.torture.explorer_power import How
@@ -27,6 +28,10 @@ class Case(ABC):
     @abstractmethod
     def prepare(self, lane: Lane) -> None:
         """What is there before the operation."""
+
+    def beside(self) -> AbstractContextManager[object]:
+        """What another program does from before the process begins until after it is dead."""
+        return nullcontext()
 
     @abstractmethod
     def crashed(self, acked: list[str]) -> None:
@@ -58,7 +63,8 @@ def _some(case: Case, lane: Lane, points: Sequence[int]) -> int:
     for count, point in zip(itertools.count(), points, strict=False):
         shutil.rmtree(case.root, ignore_errors=True)
         copy(template, case.root)
-        outcome = lane.run(case.job(point))
+        with case.beside():
+            outcome = lane.run(case.job(point))
         if not outcome.crashed:
             return count
         try:

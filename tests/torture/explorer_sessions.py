@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,30 @@ class SessionCase(Case):
     def _sessions(self) -> list[Files]:
         restored = Files(self.place.nested / "sessions" / PM, PM)
         return [self.place.pm, self.place.pm_nested, self.place.dev, restored]
+
+
+class SlowWriter(SessionCase):
+    """Beside a program that truncated the chat and pauses: it writes when nobody lives to see it."""
+
+    def __init__(self, folder: Path, how: How) -> None:
+        super().__init__("open", folder, how, seeded, self._taken_in)
+        self.given_up = 0
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        chat = reader.whole(self.place.pm.chat)
+        chat["messages"].append({"id": "slow", "role": "user", "content": "slow", "timestamp": "2026-01-01"})
+        with self.place.pm.chat.open("w") as file:
+            yield
+            file.write(json.dumps(chat))
+        self._hoped = not self.place.pm.beside(self.place.pm.chat, "corrupt") or bool(reader.temps(self.root))
+        self.given_up += not self._hoped
+
+    def _taken_in(self, place: Place, acked: list[str], again: bool) -> None:
+        """Unless the process had waited for long enough: then it is in the file that was set aside."""
+        reader.once(reader.read_journal(place.pm.journal), {*SEEDED, *(["slow"] if again and self._hoped else [])})
+        assert self._hoped or any(b"slow" in path.read_bytes() for path in place.pm.beside(place.pm.chat, "corrupt"))
+        assert self.given_up <= 1, "only when all is done"
 
 
 # --- before -------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tests.torture.explorer import Make, explore, fast_place
 from tests.torture.explorer_agx import AgxCase
 from tests.torture.explorer_migrations import MigrationCase
 from tests.torture.explorer_power import WAYS, How
-from tests.torture.explorer_sessions import SessionCase
+from tests.torture.explorer_sessions import SessionCase, SlowWriter
 from tests.torture.explorer_wire import Lane, lane
 
 Record = Callable[[str, object], None]
@@ -51,6 +51,11 @@ def test_sessions(
 ) -> None:  # fmt: skip
     make = partial(SessionCase, op, prepare=prepare, check=check)
     _explore(op, make, how, folder, lanes, record_property)
+
+
+def test_beside_a_slow_writer(folder: Path, lanes: list[Lane], record_property: Record) -> None:
+    """By kill only: a program that waits to write does not outlive a power failure."""
+    _explore("open beside a slow writer", SlowWriter, "kill", folder, lanes, record_property)
 
 
 @pytest.mark.parametrize("how", WAYS)
