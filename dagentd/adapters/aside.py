@@ -38,7 +38,7 @@ def set_aside_open(path: Path, kind: str, seen: bytes, temps: Temps) -> tuple[Pa
         return moved, publishing.still_open(moved, seen, temp)
     except BaseException:
         if temp is not None:
-            publishing.discard(temp)
+            disk.discard(temp)
         raise
 
 

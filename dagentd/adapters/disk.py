@@ -114,6 +114,12 @@ def remove(path: Path) -> None:
     os.unlink(path)
 
 
+def discard(path: Path) -> None:
+    """Where a temp file cannot be removed, the next start does."""
+    with contextlib.suppress(OSError):
+        remove(path)
+
+
 def make_folder(path: Path) -> None:
     """A new folder, 0700, whose name is on disk before anything in it is; its parent must be there."""
     step("mkdir", path)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import os
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dagentd.adapters import disk, files, marks
+from dagentd.adapters.surroundings import Surroundings
 from dagentd.adapters.temps import BESIDE, Temps
 from dagentd.errors import told
 
@@ -35,7 +36,7 @@ class Replaced:
         """Nothing in it is needed any more."""
         self.leave()
         if self.temp is not None:
-            discard(self.temp)
+            disk.discard(self.temp)
 
     def leave(self) -> None:
         """Something in it could not be taken in: whoever starts next finds it."""
@@ -54,11 +55,13 @@ def publish(
 ) -> Published:  # fmt: skip
     """Put a whole new file at `path`. `expect` is the digest of what is there as the caller read it, None for
     nothing; `Changed` if that is no longer so, or if the temp file must be elsewhere: look again. Writes the temp file
-    first: what is compared is then compared at the last moment. A new file must be wanted `beside` others."""
+    first: what is compared is then compared at the last moment. A new file must be wanted `beside` others; it is not
+    put where anything else goes meanwhile."""
+    around = Surroundings(path, beside if expect is None else ())
     # The folder is opened first: without a descriptor for it nothing has happened yet.
     folder = _open_folder_of(path, expect) if sync else None
     try:
-        hashed, replaced = _put_in_place(path, chunks, expect, sync, temps, beside)
+        hashed, replaced = _put_in_place(path, chunks, expect, sync, temps, around)
         if folder is not None:
             _sync_names(folder, path.parent, replaced)
     finally:
@@ -68,14 +71,14 @@ def publish(
 
 
 def _put_in_place(
-    path: Path, chunks: Iterable[bytes], expect: bytes | None, sync: bool, temps: Temps, beside: Collection[Path]
+    path: Path, chunks: Iterable[bytes], expect: bytes | None, sync: bool, temps: Temps, around: Surroundings
 ) -> tuple[bytes, Replaced | None]:
     old = _open_expected(path, expect)
     try:
         temp, fd = temps.create(path)
         hashed = _write_temp(temp, fd, chunks, old, sync)
         marks.note(path, temp)
-        return hashed, _take_name(temp, path, old, expect, beside)
+        return hashed, _take_name(temp, path, old, expect, around)
     except OSError as error:
         if old is not None:
             os.close(old)
@@ -127,49 +130,24 @@ def _write_temp(temp: Path, fd: int, chunks: Iterable[bytes], old: int | None, s
         if sync:
             disk.sync(fd, temp)
     except BaseException:
-        discard(temp)
+        disk.discard(temp)
         raise
     finally:
         os.close(fd)
     return hashed.digest()
 
 
-def discard(temp: Path) -> None:
-    """Where it cannot be removed, the next start does."""
-    with contextlib.suppress(OSError):
-        disk.remove(temp)
-
-
-def _take_new_name(temp: Path, path: Path, beside: Collection[Path]) -> None:
-    """Looked at before and after: the removal may begin between the two."""
-    check_there(beside)
-    disk.rename_new(temp, path)
-    try:
-        check_there(beside)
-    except FileNotFoundError:
-        discard(path)
-        raise
-
-
-def check_there(beside: Collection[Path]) -> None:
-    """Before a folder gets a new name: one that loses files is being removed, and git, which has read what is in it,
-    fails to remove it with one more. FileNotFoundError then."""
-    for path in beside:
-        os.lstat(path)
-
-
-def _take_name(
-    temp: Path, path: Path, old: int | None, expect: bytes | None, beside: Collection[Path]
-) -> Replaced | None:
+def _take_name(temp: Path, path: Path, old: int | None, expect: bytes | None, around: Surroundings) -> Replaced | None:
     try:
         if old is None or expect is None:
-            _take_new_name(temp, path, beside)
+            if not around.admit(partial(disk.rename_new, temp, path)):
+                raise Changed(path)
             return None
         if files.digest(files.read_fd(old, files.CHAT_LIMIT)) != expect:
             raise Changed(path)
         exchanged = disk.exchange(temp, path)
     except BaseException as error:
-        discard(temp)
+        disk.discard(temp)
         vanished = isinstance(error, FileNotFoundError) and old is not None  # else its folder is gone
         if vanished or isinstance(error, FileExistsError):
             raise Changed(path) from None
@@ -188,7 +166,7 @@ def _open_other(old: int, temp: Path, path: Path) -> int:
         other = files.descriptor(temp)
     except OSError as error:
         disk.exchange(temp, path)
-        discard(temp)
+        disk.discard(temp)
         raise told(error, path) from error
     os.close(old)
     return other
@@ -209,6 +187,6 @@ def still_open(path: Path, seen: bytes, temp: Path | None) -> Replaced:
     """A file that was set aside, to see what is yet written to it; with a temp name if it has one."""
     fd = files.descriptor(path)
     if temp is not None and not os.path.samestat(os.fstat(fd), os.lstat(temp)):  # another one came in its place
-        discard(temp)
+        disk.discard(temp)
         temp = None
     return Replaced(fd, seen, temp)

@@ -7,14 +7,18 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from dagentd.adapters import aside, disk, files, publishing
+from dagentd.adapters.surroundings import Surroundings
 from dagentd.errors import DagentdError, NotAllowed, told
 from dagentd.model import records
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.records import Record
 from dagentd.store.kept import Kept
+
+_TRIES = 20  # to make a journal where files come and go
 
 _CHUNK = 1 << 20
 
@@ -232,8 +236,9 @@ def _write_whole(temp: Path, chunks: Iterable[bytes]) -> None:
 
 def _put_in_place(temp: Path, path: Path, beside: Collection[Path]) -> None:
     try:
-        publishing.check_there(beside)
-        disk.link(temp, path)
+        tries = (Surroundings(path, beside).admit(partial(disk.link, temp, path)) for _ in range(_TRIES))
+        if not any(tries):
+            raise NotAllowed("files beside it come and go", path=path, hint="Try again.")
     except FileExistsError:
         raise NotAllowed("appeared while the session was made", path=path, hint="Try again.") from None
     except FileNotFoundError:

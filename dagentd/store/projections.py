@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, publishing
+from dagentd.adapters import clock, disk, surroundings
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError, told
 from dagentd.model.documents import position_of
@@ -94,7 +94,7 @@ class Projections:
         """Git removes the files of a folder one after the other: a moment after the first, the others are gone too."""
         time.sleep(self._settle)
         try:
-            publishing.check_there(self.there())
+            surroundings.check_there(self.there())
         except FileNotFoundError:
             return False
         return True

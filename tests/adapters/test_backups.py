@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import aside, backups, disk
+from dagentd.adapters import aside, backups, disk, publishing
 from dagentd.adapters.temps import BESIDE, left_beside
 from dagentd.errors import DagentdError
 
@@ -106,6 +106,26 @@ def test_nothing_is_left_of_a_file_that_vanishes(path: Path, monkeypatch: pytest
     with pytest.raises(FileNotFoundError):
         aside.set_aside_open(path, "corrupt", b"", BESIDE)
     assert names(path.parent) == []
+
+
+@pytest.mark.parametrize(("gone", "expected"), [("chat.json", FileNotFoundError), ("sessions/a", publishing.Changed)])
+def test_no_backup_appears_in_a_folder_that_is_being_removed(
+    path: Path, gone: str, expected: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git had read what is in it, and failed to remove it with one more: it was at the sessions, the file was last."""
+    path.write_bytes(b"old")
+    (path.parent / "sessions").mkdir()
+    (path.parent / "sessions" / "a").write_bytes(b"")
+    real = disk.rename_new
+
+    def rename_new(source: Path, target: Path) -> None:
+        real(source, target)
+        (path.parent / gone).unlink()
+
+    monkeypatch.setattr(disk, "rename_new", rename_new)
+    with pytest.raises(expected):
+        backups.back_up(path, 5)
+    assert not [name for name in names(path.parent) if "backup" in name or "tmp" in name]
 
 
 def test_the_first_backup_stays_for_ever_and_of_the_others_the_newest(path: Path) -> None:

@@ -434,6 +434,25 @@ def test_a_leftover_that_is_being_written_at_the_start(place: Place, monkeypatch
     assert reader.temps(place.root) == []
 
 
+def test_a_journal_is_made_where_a_file_goes_meanwhile(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a temp file of an app's does; a folder from which they all go is being removed."""
+    place.pm.folder.mkdir()
+    passing, real = place.pm.folder / "chat.json.tmp", disk.link
+    place.pm.chat.write_text(json.dumps({"messages": said("a")}))
+    passing.touch()
+
+    def link(source: Path, target: Path) -> None:
+        real(source, target)
+        if target == place.pm.journal:
+            passing.unlink(missing_ok=True)
+
+    monkeypatch.setattr(disk, "link", link)
+    with place.session() as session:
+        assert ids(session) == ["a"]
+    assert not passing.exists()
+    reader.once(reader.agree(place.pm), {"a"})
+
+
 # --- making ---------------------------------------------------------------------------------------------------
 
 
