@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -152,13 +153,19 @@ def test_a_request_waits_for_room_and_gets_it(daemon: Daemon, project: SamplePro
     assert built["userPrompt"] == "Go on"
 
 
-def test_a_slow_model_holds_up_nobody(by_model: Callable[..., Talking], daemon: Daemon, api: MessagesApi) -> None:
+@pytest.mark.parametrize("pause", [0, 0.1])  # as fast as they go, and 10 a second for 5 seconds
+def test_a_slow_model_holds_up_nobody(
+    by_model: Callable[..., Talking], daemon: Daemon, api: MessagesApi, pause: float
+) -> None:
     """Messages that come while it is asked are answered at once and stay in chat, in order."""
     api.always(slow(600, answering(add("The weather was talked about", "m1"))))
     talking = by_model()
     before = talking.fill(30)
     until(lambda: api.calls(), "the call")
-    during = [talking.add(f"during {number}") for number in range(50)]
+    during = []
+    for number in range(50):
+        during.append(talking.add(f"during {number}"))
+        time.sleep(pause)
     assert daemon.call("daemon.ping") == {}
     api.release()
     until(lambda: talking.checkpoint.get("backend") == "anthropic", "the compaction")
