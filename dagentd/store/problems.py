@@ -65,9 +65,11 @@ class Problems:
 
     def of_project(self) -> list[Problem]:
         """Of folders that are closed to us and sessions that cannot be opened."""
-        return [*self._closed, *list(self._unserved.values())]  # a copy: other threads add to it
+        unserved = list(self._unserved.items())  # a copy: other threads add to it
+        return [*self._closed, *(each for journal, each in unserved if not disk.is_missing(journal.parent))]
 
     def all(self) -> list[Problem]:
-        """Of the project, and of every session as it was last seen."""
-        noted = list(self._noted.values())  # copies: other threads add to them
-        return [*self.of_project(), *(problem for each in noted for problem in list(each.values()))]
+        """Of the project, and of every session as it was last seen. What is wrong with one that is gone is no matter,
+        however late whoever used it to the end noted that."""
+        noted = [each for journal, each in list(self._noted.items()) if each and not disk.is_missing(journal)]
+        return [*self.of_project(), *(problem for each in noted for problem in list(each.values()))]  # copies, as above
