@@ -313,6 +313,7 @@ def test_so_is_one_after_a_compaction_of_the_apps_that_ours_was_before(served: S
     checkpoint = _compacted(served)
     wait(5)
     served.session.update_checkpoint({"summary": {"pending": ["ours"]}})
+    served.flush()  # or ours is being written, and the app's is found before the chat that it wrote with it
     served.app.write(checkpoint, "checkpoint")
     served.app.clear()
     served.flush()
