@@ -69,10 +69,13 @@ class Upkeep:
     def take_up(self, store: Store) -> None:
         self._kept[store] = _Kept()
 
-    def first(self, store: Store, job: Callable[[], None]) -> None:
-        """Before anything is done for its features."""
+    def survey(self, store: Store, job: Callable[[], None]) -> None:
+        """In the turn of the project: before anything is done for its features, and again while it fails."""
         key = str(store.project.root)
-        self._kept[store].features.add(key)
+        with self._lock:
+            if store not in self._kept:
+                return
+            self._kept[store].features.add(key)
         self._worker.submit(key, "survey", job)
 
     def clear_out(self, store: Store) -> None:

@@ -103,7 +103,7 @@ class Watching:
         """A project that is served from now on. It is surveyed later: with hundreds of worktrees that takes long."""
         with self._lock:
             project = self._projects[store.project.root] = Surveyed(store, watched)
-        self._upkeep.first(store, partial(self._begin, project))
+        self._upkeep.survey(store, partial(self._begin, project))
 
     def _begin(self, project: Surveyed) -> None:
         with self._lock:
@@ -196,13 +196,20 @@ class Watching:
     # --- acting -------------------------------------------------------------------------------------------
 
     def _perform(self, project: Surveyed, asks: set[Ask]) -> None:
-        """What goes wrong with one project leaves the others, and what was not done is found by the next look."""
+        """What goes wrong with one project leaves the others, and all of it is looked at again until that succeeds: a
+        worktree that came when there was no descriptor to list it was not watched until something else happened."""
         try:
             self._do(project, asks)
         except (DagentdError, OSError) as error:
             _log.warning("%s: %s", project.store.project.root, error)
+            self._upkeep.survey(project.store, partial(self._look_again, project))
         except Exception as bug:
             self._on_bug(bug)
+
+    def _look_again(self, project: Surveyed) -> None:
+        with self._lock:
+            if self._projects.get(project.store.project.root) is project:
+                self._do(project, _everything(project))
 
     def _do(self, project: Surveyed, asks: set[Ask]) -> None:
         """Surveys first: the rest is about what is there now, under the id that it has now."""

@@ -10,9 +10,20 @@ from typing import Any
 
 import pytest
 
-from dagentd import watching
+from dagentd import watching, worker
+from dagentd.adapters import git
 from dagentd.adapters.watch.batches import Batch
+from dagentd.errors import LimitReached
+from dagentd.model.project import FeatureFolder, Tree
+from dagentd.settings import Settings
+from dagentd.store import layout
+from dagentd.store.index import Index
+from dagentd.store.store import Store
+from dagentd.upkeep import Upkeep
 from dagentd.watching import Watching
+from dagentd.worker import Worker
+from tests.conftest import SampleProject
+from tests.e2e.daemon import until
 
 REGISTRY = Path("/state/projects.json")
 
@@ -54,3 +65,30 @@ def test_one_who_fails_to_listen_listens_again(monkeypatch: pytest.MonkeyPatch) 
     assert told.wait(30), "what came after the failure was not heard"
     listening.close()
     assert [type(bug) for bug in bugs] == [OSError]
+
+
+def test_a_look_that_fails_is_had_again(project: SampleProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worktree that came while all descriptors were in use was not watched, and what was written there not heard."""
+    monkeypatch.setattr(worker, "FIRST_DELAY", 0.01)
+    bugs, refused, real = list[BaseException](), list[str](), layout.features
+    turns = Worker(1, lambda: "now", bugs.append)
+    upkeep, store = Upkeep(turns, lambda _: Settings()), Store(git.project_at(project.root), Index(None))
+    agx: Any = SimpleNamespace(folders=list, files=set(), look=lambda _: None)
+    listening = Watching(upkeep, agx, lambda *_, **__: None, REGISTRY, lambda: None, bugs.append)
+    upkeep.take_up(store)
+    listening.take_up(store, watched=True)
+    until(lambda: listening.worktrees(store) == ["feat-login"], "the first look")
+
+    def features(tree: Tree) -> list[FeatureFolder]:
+        if tree.name == "other" and len(refused) < 3:
+            refused.append(tree.name)
+            raise LimitReached("too many files are open")
+        return real(tree)
+
+    monkeypatch.setattr(layout, "features", features)
+    (project.root / ".dagent-worktrees" / "other" / ".dagent" / "sessions").mkdir(parents=True)
+    listening.look_at(store)
+    until(lambda: any(path.parent.name == ".dagent" and "other" in path.parts for path in listening._places), "another")
+    assert len(refused) == 3
+    assert turns.drain(30) and not bugs
+    store.close()
