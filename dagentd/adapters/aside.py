@@ -35,11 +35,11 @@ def set_aside_open(path: Path, kind: str, seen: bytes, temps: Temps) -> tuple[Pa
         temp = temps.second_name(path)
     try:
         moved = set_aside(path, kind)
-        return moved, publishing.still_open(moved, seen, temp)
-    except BaseException:
+    except FileNotFoundError:
         if temp is not None:
             disk.discard(temp)
         raise
+    return moved, publishing.still_open(moved, seen, temp)  # where that fails, the next start has the temp name
 
 
 def save_beside(path: Path, kind: str, data: bytes) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import aside, backups, disk, publishing
+from dagentd.adapters import aside, backups, disk, files, publishing
 from dagentd.adapters.temps import BESIDE, left_beside
 from dagentd.errors import DagentdError
 
@@ -98,6 +98,20 @@ def test_another_file_that_came_in_its_place_has_no_temp_name(path: Path, monkey
     moved, old = aside.set_aside_open(path, "corrupt", b"", BESIDE)
     assert old.read() == b"another" and names(path.parent) == [moved.name]
     old.close()
+
+
+def test_one_that_cannot_be_held_open_keeps_its_temp_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the next start: for want of a descriptor we shall not see what is yet written to it."""
+    path.write_bytes(b"bad")
+
+    def refuse(_: Path) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(files, "descriptor", refuse)
+    with pytest.raises(OSError, match="Too many open files"):
+        aside.set_aside_open(path, "corrupt", b"", BESIDE)
+    ((temp, target),) = left_beside(path.parent)
+    assert target == path and temp.samefile(path.with_name("chat.json.corrupt.1"))
 
 
 def test_nothing_is_left_of_a_file_that_vanishes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
