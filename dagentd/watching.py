@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, marks
-from dagentd.adapters.git import repository
+from dagentd.adapters import marks
 from dagentd.adapters.watch import Watch
 from dagentd.adapters.watch.batches import Batch
 from dagentd.agx import AgxUpkeep
 from dagentd.errors import DagentdError
+from dagentd.heads import Heads
 from dagentd.model.change import (
     OF_FEATURE,
     Agx,
@@ -38,8 +38,6 @@ from dagentd.store.store import Store
 from dagentd.surveyed import Surveyed
 from dagentd.upkeep import Upkeep
 
-_REBASE_PAUSE = 1.0  # seconds without a commit after which a rebase has stopped, for a conflict or a long command
-
 _AFTER_BUG = 1.0  # seconds: one that comes again and again must not fill the log
 
 _log = logging.getLogger(__name__)
@@ -56,7 +54,7 @@ class Watching:
         self._watch: Watch | None = None
         self._projects: dict[Path, Surveyed] = {}
         self._places: dict[Path, tuple[Surveyed, Place]] = {}
-        self._rebasing: dict[Tree, tuple[Surveyed, float]] = {}  # until when to wait for more commits
+        self._heads = Heads()
         self._closing = threading.Event()
 
     def start(self, watch: Watch) -> None:
@@ -118,7 +116,7 @@ class Watching:
         with self._lock:
             self._projects.pop(store.project.root, None)
             self._agx.drop(store)
-            self._rebasing = {tree: held for tree, held in self._rebasing.items() if held[0].store is not store}
+            self._heads.drop(store)
             self._follow()
 
     def look_at_all(self) -> None:
@@ -162,8 +160,7 @@ class Watching:
     def _pause(self) -> float | None:
         """How long to listen: until a rebase may have stopped."""
         with self._lock:
-            due = min((due for _, due in self._rebasing.values()), default=None)
-        return None if due is None else max(0.0, due - clock.monotonic())
+            return self._heads.pause()
 
     def _handle(self, batch: Batch | None) -> None:
         if batch is not None:
@@ -172,9 +169,8 @@ class Watching:
                 asks.setdefault(project, set()).add(ask)
             for project, some in asks.items():
                 self._perform(project, some)
-        for tree, (project, due) in list(self._rebasing.items()):
-            if due <= clock.monotonic():
-                self._perform(project, {Moved(tree)})
+        for project, tree in self._heads.stopped():
+            self._perform(project, {Moved(tree)})
 
     def _asks(self, batch: Batch) -> Iterator[tuple[Surveyed, Ask]]:
         if batch.lost:
@@ -250,12 +246,7 @@ class Watching:
             self._watch.follow([self._registry.parent, *self._agx.folders(), *found])
 
     def _head(self, project: Surveyed, tree: Tree) -> None:
-        """A rebase is one change, however many commits it makes."""
-        if repository.rebasing(tree.worktree) and self._goes_on(tree):
-            self._rebasing[tree] = project, clock.monotonic() + self._rebase_pause()
-            return
-        self._rebasing.pop(tree, None)
-        head = project.moved(tree)
+        head = self._heads.moved(project, tree, self._watch.ceiling if self._watch is not None else 0.0)
         if head is None:
             return
         where = {"worktree": str(tree.worktree), "branch": head.branch, "commit": head.commit}
@@ -266,14 +257,6 @@ class Watching:
             self._upkeep.renew(project.store, feature)
         if tree.worktree == project.store.project.root:
             self._agx.look(project.store)
-
-    def _rebase_pause(self) -> float:
-        """While commits come in one stream, we hear of them only when the longest wait for a batch is over."""
-        return _REBASE_PAUSE + (self._watch.ceiling if self._watch is not None else 0.0)
-
-    def _goes_on(self, tree: Tree) -> bool:
-        held = self._rebasing.get(tree)
-        return held is None or held[1] > clock.monotonic()
 
 
 def _everything(project: Surveyed) -> set[Ask]:

@@ -160,8 +160,8 @@ def _take_name(temp: Path, path: Path, old: int | None, expect: bytes | None, ar
 
 
 def _open_other(old: int, temp: Path, path: Path) -> int:
-    """Somebody renamed another file into place after we compared: that one was replaced. If it cannot be files.read,
-    it gets its name back."""
+    """Somebody renamed another file into place after we compared: that one was replaced. If it cannot be read, it
+    gets its name back."""
     try:
         other = files.descriptor(temp)
     except OSError as error:
