@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import aside, clock, disk, files, publishing
 from dagentd.adapters.temps import BESIDE, Temps
-from dagentd.errors import Conflict
+from dagentd.errors import Conflict, DagentdError, told
 from dagentd.model import jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.store.layout import decoded
 
 _TRIES = 20
+_AGAIN = 5.0  # seconds after which what could not be taken in is tried again
+
+_log = logging.getLogger(__name__)
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -41,11 +45,27 @@ class LateEdit:
     def tend(self, now: float) -> float | None:
         if now < self._due:
             return self._due
+        try:
+            self.finish()
+        except (DagentdError, OSError) as error:
+            self._failed(error)
+            self._due = now + _AGAIN
+            return self._due
+        return None
+
+    def finish(self) -> None:
+        """Now, for somebody who waits and is told what goes wrong."""
         late = self._replaced.read()
         if late and files.digest(late) != self._replaced.seen:
             self._take(late)
         self._replaced.close()
-        return None
+
+    def _failed(self, error: DagentdError | OSError) -> None:
+        """Told once, however often it fails."""
+        if not self.failing:
+            said = told(error, self._path) if isinstance(error, OSError) else error
+            _log.warning("what another program wrote is not taken in yet: %s", said)
+        self.failing = True
 
     def _take(self, late: bytes) -> None:
         try:

@@ -115,16 +115,18 @@ class Projection:
 
     def late_writes(self, now: float, take: Callable[[bytes], None]) -> None:
         """Take in what was written into files that lost their name. Each is read at once and again when it has
-        settled, then closed; one that is being written just then gets another turn, and so does one that `take`
-        fails on."""
-        for late in [each for each in self.replaced if each.due <= now]:
+        settled, then closed; one that is being written just then gets another turn, and so does one that cannot be
+        read, or that `take` fails on."""
+        due = [each for each in self.replaced if each.due <= now]
+        for late in due:
+            late.due = now + 1
+        for late in due:
             data = late.old.read()
             news = files.digest(data) != late.old.seen
             if news and now < late.until and not self.readable(data):
                 late.due = now + 0.05
                 continue
             if news and data:
-                late.due = now + 1
                 take(data)
                 late.old.seen = files.digest(data)
             late.due = late.settled

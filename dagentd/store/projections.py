@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,7 @@ class Projections:
             if self._chronicle.gone:
                 self.close()
                 return None
-            well, readable = self._try(now, lambda: self._take_late(now)) and self._appendable(now), self._readable(now)
+            well, readable = self._take_late(now) and self._appendable(now), self._readable(now)
             if self._output.behind():
                 well = well and now >= self._output.due and self._try(now, self._write)
             self._save(now)
@@ -218,9 +219,10 @@ class Projections:
         named = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | os.PathLike) else None
         return next((each.path for each in self._files.values() if each.path == named), self.folder.path)
 
-    def _take_late(self, now: float) -> None:
-        for each in self._files.values():
-            self._intake.take_late(each, now)
+    def _take_late(self, now: float) -> bool:
+        """Of each document on its own: one that cannot be read holds up none of the others."""
+        taken = [self._try(now, partial(self._intake.take_late, each, now)) for each in self._files.values()]
+        return all(taken)
 
     def _failed(self, now: float, error: DagentdError) -> None:
         """The journal holds everything; the documents follow when the disk allows."""

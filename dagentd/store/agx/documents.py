@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable
@@ -77,7 +76,7 @@ def edit(path: Path, change: Callable[[Raw], Raw]) -> tuple[Raw, Raw]:
     read(path)  # one that is being written is waited for
     late = edit_document(path, apply, 0.0)
     if late is not None:
-        late.tend(math.inf)
+        late.finish()
     return seen[-1]
 
 
