@@ -15,7 +15,7 @@ from dagentd.model.project import FeatureFolder, GoneFolder, Project, SessionFol
 from dagentd.store import lock
 from dagentd.store.actions import Announce
 from dagentd.store.catalogue import Catalogue
-from dagentd.store.contexts import Renew, renew_context
+from dagentd.store.contexts import Contexts, Renew
 from dagentd.store.importing import Importer
 from dagentd.store.index import Index
 from dagentd.store.kept import Kept
@@ -60,6 +60,7 @@ class Store:
             project, kept, temps, index, settle, read_only, soon, announce, lambda session: changed(self, session)
         )
         self._catalogue, self._problems = Catalogue(project, kept), Problems()
+        self._contexts = Contexts(settle, temps)
         self._sessions = OpenSessions(self._resources, self._catalogue, self._problems)
         parts = (self._resources, self._catalogue, self._sessions)
         self._maker, self._remover = Maker(*parts), Remover(*parts)
@@ -124,6 +125,7 @@ class Store:
 
     def let_go(self, feature: FeatureFolder) -> None:
         self._sessions.let_go(feature)
+        self._contexts.forget(feature)
 
     # --- making and removing ------------------------------------------------------------------------------
 
@@ -168,7 +170,7 @@ class Store:
             return False
         path, failed = folder.document("context"), None
         try:
-            if not renew_context(folder, renew, self._resources.settle, self._resources.temps):
+            if not self._contexts.renew(folder, renew):
                 return False
         except DagentdError as error:
             failed = error

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +25,9 @@ from dagentd.jobs.context import rebuild, rebuild_one
 from dagentd.model import sections
 from dagentd.model.documents import Context
 from dagentd.settings import Settings
+from dagentd.store import contexts as store_contexts
 from dagentd.store.index import Index
+from dagentd.store.projection import GONE_FOR
 from dagentd.store.store import Store
 from tests.conftest import FEATURE, SampleProject, git
 from tests.jobs.context.contexts import DAG, NODES, Contexts, Steps, read, write_json
@@ -508,6 +511,38 @@ def test_no_context_is_made_in_a_folder_that_is_being_removed(contexts: Contexts
 
     assert not contexts.store.renew_context(folder, made_late, None)
     folder.path.rmdir()
+
+
+def test_a_context_that_git_removed_first_is_not_made_again(
+    contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git was held up between the first file of a session and the next, and then found one more in the folder."""
+    path = contexts.session(FEATURE)
+    contexts.rebuild(FEATURE)
+    waited = list[float]()
+
+    def git_goes_on(seconds: float) -> None:
+        waited.append(seconds)
+        path.with_name(path.name.replace("context", "chat")).unlink()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store_contexts, "time", SimpleNamespace(sleep=git_goes_on))
+        path.unlink()
+        assert contexts.rebuild(FEATURE).written == ()
+    assert not path.exists() and waited == [GONE_FOR]
+
+
+def test_a_context_that_somebody_removed_is_made_again_later(
+    contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, waited = contexts.session(FEATURE), list[float]()
+    monkeypatch.setattr(store_contexts, "time", SimpleNamespace(sleep=waited.append))
+    assert contexts.rebuild(FEATURE).written and waited == [], "a new one has nothing to wait for"
+    path.unlink()
+    assert contexts.rebuild(FEATURE).written and waited == [GONE_FOR]
+    contexts.store.let_go(contexts.feature(FEATURE))
+    path.unlink()
+    assert contexts.rebuild(FEATURE).written and waited == [GONE_FOR], "nor has one of a feature that came anew"
 
 
 def test_no_context_is_made_where_nothing_is_left_of_a_session(contexts: Contexts) -> None:
