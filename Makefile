@@ -1,13 +1,15 @@
 # make run [PROJECT=path]   set up and serve that repository; without PROJECT a demonstration
-# make test                 all checks and tests
-# make torture [MINUTES=n] [SEED=s]   chaos, the state machine and the crash explorer, n minutes each
+# make test                 all checks and tests: about ten minutes on two cores
+# make torture [MINUTES=n] [SEED=s]   chaos, the state machine and the crash explorer, n minutes each, and long tests
 # make bench                measurements, beside the limits of this machine; BENCH_MINUTES=1 for a shorter one
 
 PROJECT ?=
 MINUTES ?= 1
 SEED ?=
-PIP_INSTALL = pip install -qq --disable-pip-version-check --no-input
+PIP_INSTALL = pip install --disable-pip-version-check --no-input --progress-bar off
 export PROJECT
+# Without bytecode each of the hundreds of processes that tests start compiles anew what it loads.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test torture bench clean tools
 
@@ -16,6 +18,8 @@ run: .venv/ready
 
 # One process more than there are processors: tests wait about as often as they work.
 test: .venv-test/ready tools
+	@echo "Checking style and types (about a minute), then all tests (about eight minutes on two cores)."
+	@.venv-test/bin/python -m compileall -q dagentd tests
 	.venv-test/bin/ruff check
 	.venv-test/bin/ruff format --check --quiet
 	.venv-test/bin/mypy --strict
@@ -57,6 +61,12 @@ define set_up
 	echo "Setting up $(1) with $$($$python --version)"; \
 	$$python -m venv --clear $(1) || { \
 		echo "$$python cannot make a virtualenv; on Debian and Ubuntu install the package python3-venv." >&2; exit 1; }
-	@$(1)/bin/python -m $(PIP_INSTALL) --editable "$(2)"
+	@printf 'Installing what it needs, about a minute:'
+	@{ $(1)/bin/python -m $(PIP_INSTALL) --editable "$(2)" 2>&1 && echo installed; } | { \
+		status=1; while IFS= read -r line; do case $$line in \
+			installed) status=0 ;; \
+			Collecting*) line=$${line#Collecting }; printf ' %s' "$${line%%[!A-Za-z0-9_.-]*}" ;; \
+			*ERROR*|*rror:*) printf '\n%s\n' "$$line" >&2 ;; \
+		esac; done; echo; exit $$status; }
 	@touch $@
 endef

@@ -87,6 +87,8 @@ class AgxUpkeep:
             stores = [store for root in again if (store := self._stores.get(root))]
         for store in stores:
             self.look(store)
+        if "jobs" in self.__dict__ and self.jobs.is_behind():
+            self._worker.submit(_INDEX, "update", self._update)
         if clock.monotonic() >= self._due:
             self._due = clock.monotonic() + self._settings().index_interval_s
             if self.files and self._settings().enabled and self._roots():
@@ -127,7 +129,10 @@ class AgxUpkeep:
         self._attempt(("interval", None), self._set_interval)
 
     def _set_interval(self) -> None:
-        self._due = clock.monotonic() + self.jobs.config(None).index_interval
+        """What could not be done now is checked again with the next beat; or its problem would stand until then."""
+        with self._lock:
+            soon = bool(self._again)
+        self._due = clock.monotonic() + (0 if soon else self.jobs.interval())
 
     def _tell(self) -> None:
         self._note(("sessions", None), self.jobs.problems())

@@ -7,13 +7,14 @@ import logging
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagentd.adapters import clock, disk
 from dagentd.errors import CompactionFailed, Conflict, DagentdError, NotFound
+from dagentd.jobs.sizes import Sizes
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
 from dagentd.settings import Settings
@@ -49,6 +50,7 @@ class Compacting:
         self._lock = threading.Lock()
         self._failed: dict[Path, tuple[int, object]] = {}  # until so many bytes in chat, or on other grounds
         self._problems: dict[Path, Problem] = {}
+        self._under_way: dict[Path, dict[str, str]] = {}
         self._proposals: OrderedDict[str, tuple[Path, Proposal]] = OrderedDict()
 
     @cached_property
@@ -63,6 +65,10 @@ class Compacting:
             self._problems.pop(path, None)
             self._failed.pop(path, None)
         return list(self._problems.values())
+
+    def under_way(self) -> list[dict[str, str]]:
+        """The sessions that are being compacted, each with `since` when."""
+        return list(self._under_way.values())
 
     def status(self) -> dict[str, list[dict[str, Any]]]:
         """What waits and what runs, as `Worker.status` has it."""
@@ -123,16 +129,30 @@ class Compacting:
             self._problems.pop(folder.journal, None)
 
     def _done(self, store: Store, session: Session, how: How) -> dict[str, Any]:
-        done = self._compactor.compact(session, self._settings_of(store.project), how)
+        with self._told_of(session):
+            done = self._compactor.compact(session, self._settings_of(store.project), how)
         if done["messagesCompacted"]:
             _log.info("%s: %s: %d messages compacted by %s, %d tokens freed", store.project.root, session.id,
                       done["messagesCompacted"], done["method"], done["tokensReclaimed"])  # fmt: skip
         self._succeeded(session, done)
         return done
 
+    @contextlib.contextmanager
+    def _told_of(self, session: Session) -> Iterator[None]:
+        """While a model is asked; what steps in for it meanwhile takes no time."""
+        path, about = session.folder.journal, {"sessionId": session.id, "project": str(session.project.root)}
+        mine = {**about, "worktree": str(session.folder.feature.tree.worktree), "since": clock.stamp()}
+        self._under_way.setdefault(path, mine)
+        try:
+            yield
+        finally:
+            if self._under_way.get(path) is mine:
+                del self._under_way[path]
+
     def _succeeded(self, session: Session, done: dict[str, Any]) -> None:
         self._failed.pop(session.folder.journal, None)
-        self._note(session.folder, done.get("note", ""), f"dagentd compact {session.id} --again")
+        again = f"dagentd compact {session.id} --again" if done["method"] == "local" else ""
+        self._note(session.folder, done.get("note", ""), again)
 
     def _note(self, folder: SessionFolder, told: str, hint: str) -> None:
         known = self._problems.get(folder.journal)
@@ -185,6 +205,8 @@ class Compacting:
     def undo(self, session: Session) -> dict[str, Any]:
         done = self._compactor.undo(session)
         self._problems.pop(session.folder.journal, None)  # of what is undone nothing is to be done again
+        _log.info("%s: %s: compaction undone, %d messages are back", session.project.root, session.id,
+                  done["messagesRestored"])  # fmt: skip
         return done
 
     def pin(self, store: Store, session: Session, *, pinned: bool, item: str | None = None,
@@ -197,18 +219,21 @@ class Compacting:
     def metrics(self, store: Store, session: Session) -> dict[str, Any]:
         return self._compactor.metrics(session, self._settings_of(store.project))
 
-    def make_room(self, store: Store, session: Session) -> None:
-        """For a request that is to be built: by a model if that is quick, else without one."""
+    def make_room(self, store: Store, session: Session, prompt: str = "") -> None:
+        """For a request with this prompt that is to be built. Below the limit it is served as it is, while a compaction
+        goes on beside it. At the limit a model has 10 s; then it is done without one, and what the model answers later
+        takes the place of that."""
         from dagentd.jobs.compaction import How
 
-        if store.read_only or self._gave_up(session) or not self._weighing.fullness(store, session).due:
+        full = self._weighing.fullness(store, session)
+        if store.read_only or self._gave_up(session) or not full.due:
             return
-
-        def job() -> None:  # when its turn comes, it may be done already, and whoever asked may be gone
-            with store.use(session.folder) as found:
-                self._by_itself(store, found, How(seconds=_SOON))
-
+        settings = self._settings_of(store.project)
+        if Sizes(settings).count(prompt) <= settings.budget.prompt_buffer + full.limit - full.load:
+            self._submit(store, session.folder)
+            return
         try:
+            job = partial(self._compact, store, session.folder)
             self._calls.ask(str(session.folder.journal), "make room", job).result(_SOON)
         except (TimeoutError, DagentdError):
             with contextlib.suppress(Conflict):

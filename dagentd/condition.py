@@ -13,6 +13,7 @@ from dagentd.jobs.summary import project as project_summary
 from dagentd.model.problem import Problem, each_once
 from dagentd.projects import Projects
 from dagentd.settings import Settings
+from dagentd.settings.current import Current
 from dagentd.upkeep import Upkeep
 from dagentd.watching import Watching
 from dagentd.weighing import Weighing
@@ -23,11 +24,11 @@ class Condition:
     """Made of what the daemon's parts say of themselves; `own` are its own problems, by what it could not do."""
 
     def __init__(
-        self, worker: Worker, upkeep: Upkeep, watching: Watching, weighing: Weighing, compacting: Compacting,
-        agx: AgxUpkeep, projects: Projects,
+        self, worker: Worker, settings: Current, upkeep: Upkeep, watching: Watching, weighing: Weighing,
+        compacting: Compacting, agx: AgxUpkeep, projects: Projects,
     ) -> None:  # fmt: skip
         self._worker, self._watching, self._compacting, self._projects = worker, watching, compacting, projects
-        self._parts = (watching, upkeep, weighing, compacting, agx, projects)
+        self._parts = (settings, watching, upkeep, weighing, compacting, agx, projects)
         self._disk = DiskUse()
         self.own: dict[str, Problem] = {}
 
@@ -46,6 +47,7 @@ class Condition:
         return {
             "projects": self._served(),
             "queues": {"waiting": jobs.pop("queues"), **jobs, "done": self._worker.done},
+            "compacting": self._compacting.under_way(),
             "watches": {**self._watching.status(), "everySeconds": settings.watch.reconcile_s},
             "spend": self._spend(settings),
             "problems": [problem.raw() for problem in self.problems()],

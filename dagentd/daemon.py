@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from dagentd.condition import Condition
 from dagentd.errors import DagentdError, expected
 from dagentd.events import Events
 from dagentd.jobs.reconcile import Report
+from dagentd.model.change import in_a_hurry
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
 from dagentd.pausing import Pausing
@@ -31,6 +33,7 @@ from dagentd.rpc.answers import logged
 from dagentd.rpc.client import Client
 from dagentd.rpc.server import Server
 from dagentd.settings import Settings
+from dagentd.settings.current import Current
 from dagentd.store.index import Index
 from dagentd.store.ledger import ledger
 from dagentd.store.registry import Registry
@@ -46,30 +49,32 @@ if TYPE_CHECKING:
 
 PROTOCOL = 1
 _HEARTBEAT = 5.0  # seconds between two looks at what nobody tells us about: the socket's file, the registry
+# Seconds for which a thread may hold the interpreter while others want it. By Python's own 5 ms, whoever adds a message
+# waited that long after each system call while documents were written.
+_TURN = 0.0005
 _DRAIN = 2.0  # seconds for clients, and then for jobs, when we are told to stop: 5 are allowed
 _CLOSE = 0.9  # seconds for documents that are behind
 
 _log = logging.getLogger(__name__)
 
-Load = Callable[[Project | None], Settings]  # the user's settings, or with what a project sets for itself
-
 
 class Daemon:
     """Serves the projects given, or without any the registered ones, until it is told to stop."""
 
-    def __init__(self, load: Load, given: Sequence[Project], supervisor: Supervisor) -> None:
-        self._load, self._given, self._supervisor = load, given, supervisor
-        self.settings = load(None)
-        self._settings_of: dict[Path, Settings] = {}
+    def __init__(self, given: Sequence[Project], supervisor: Supervisor) -> None:
+        self._given, self._supervisor = given, supervisor
+        self._settings = Current(paths.config_file(), paths.project_config_file, clock.stamp)
         self.events = Events(clock.stamp, _bug)
         self._registry = Registry(paths.registry_file())
         self._started = clock.monotonic()
         self._looked = self._started
         self._exit = 0
         self._degraded = False
+        self._wrong_settings: set[str] = set()  # that were told of in the log
 
     def run(self, ready: Callable[[], None]) -> int:
         share_heap()
+        sys.setswitchinterval(_TURN)
         self._lock = single_instance()
         try:
             return self._run(ready)
@@ -87,11 +92,16 @@ class Daemon:
             self._signals = Signals(self._reload)
             stack.callback(self._signals.close)
             index = Index(index_file())
-            self._worker = Worker(4, clock.stamp, _bug)
+            self._worker = Worker(4, clock.stamp, _bug, for_askers=1)
             self._upkeep = Upkeep(self._worker, self.settings_of)
-            self._agx = AgxUpkeep(self._worker, lambda: self.settings.agx, lambda: self._watching.follow_home())
+            self._agx = AgxUpkeep(self._worker, lambda: self._settings.user.agx, lambda: self._watching.follow_home())
             self._watching = Watching(
-                self._upkeep, self._agx, self.events.publish, paths.registry_file(), self._signals.wake, _bug
+                self._upkeep,
+                self._agx,
+                self.events.publish,
+                (paths.registry_file(), paths.config_file()),
+                self._signals.wake,
+                _bug,
             )
             self._weighing = Weighing(self._upkeep, self.settings_of)
             self.compacting = Compacting(self._weighing, self.settings_of, ledger(paths.ledger_file()), _bug)
@@ -101,7 +111,14 @@ class Daemon:
                 self.settings_of, index, self._upkeep, self._watching, self.events.publish, self._weighing.changed
             )
             self._condition = Condition(
-                self._worker, self._upkeep, self._watching, self._weighing, self.compacting, self._agx, self.projects
+                self._worker,
+                self._settings,
+                self._upkeep,
+                self._watching,
+                self._weighing,
+                self.compacting,
+                self._agx,
+                self.projects,
             )
             stack.callback(self._finish, index)
             self._server = Server(paths.socket(), self)
@@ -118,9 +135,9 @@ class Daemon:
 
     def _watch(self) -> Watch:
         """Not before we are ready: watchdog takes 60 ms to load."""
-        given = self.settings.watch
+        given = self._settings.user.watch
         settle, ceiling = given.settle_ms / 1000, given.ceiling_ms / 1000
-        return Watch(paths.cookie_file(), settle=settle, ceiling=ceiling, mode=given.mode)
+        return Watch(paths.cookie_file(), settle=settle, ceiling=ceiling, mode=given.mode, hurry=in_a_hurry)
 
     def _finish(self, index: Index) -> None:
         """What runs too long is left: the journals hold all that was acknowledged, and the next start does the rest."""
@@ -138,16 +155,17 @@ class Daemon:
         return self.projects.stores()
 
     def settings_of(self, project: Project) -> Settings:
-        """With what the project sets for itself; read once, and again when told to."""
-        if project.root not in self._settings_of:
-            self._settings_of[project.root] = self._load(project)
-        return self._settings_of[project.root]
+        """With what the project sets for itself."""
+        return self._settings.of(project.root)
 
     def scan(self, store: Store) -> Report:
         return self._upkeep.scan(store)
 
     def give_context(self, store: Store, folder: SessionFolder) -> None:
         self._upkeep.give_context(store, folder)
+
+    def freshen_context(self, store: Store, folder: SessionFolder) -> None:
+        self._upkeep.freshen(store, folder)
 
     def rebuild_context(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None:
         return self._upkeep.rebuild(store, folder)
@@ -173,8 +191,9 @@ class Daemon:
             "version": __version__,
             "protocol": PROTOCOL,
             "uptime": round(clock.monotonic() - self._started, 1),
-            **self._condition.told(self.settings),
+            **self._condition.told(self._settings.user),
             "connections": self._server.count(),
+            "settings": {"readAt": self._settings.read_at, "restart": self._settings.wait_for_restart()},
         }
 
     # --- living -------------------------------------------------------------------------------------------
@@ -183,8 +202,8 @@ class Daemon:
         self._tell()
         beat = min(_HEARTBEAT, self._supervisor.heartbeat or _HEARTBEAT)
         while not self._signals.wait(beat):
-            for act in (self._keep_lock, self._keep_socket, self._follow, self._awake, self._listen, self._tell,
-                        self._prove):  # fmt: skip
+            for act in (self._keep_lock, self._keep_socket, self._follow, self._adjust, self._awake, self._listen,
+                        self._tell, self._prove):  # fmt: skip
                 self._attempt(act)
             self._agx.beat()
 
@@ -217,7 +236,7 @@ class Daemon:
 
     def _listen(self) -> None:
         self._watching.check()
-        if clock.monotonic() - self._looked >= self.settings.watch.reconcile_s:
+        if clock.monotonic() - self._looked >= self._settings.user.watch.reconcile_s:
             self._looked = clock.monotonic()
             self._watching.look_at_all()
 
@@ -237,15 +256,27 @@ class Daemon:
     def _follow(self) -> None:
         self.projects.follow(self._given or [each.project for each in self._registry.projects()])
 
+    def _adjust(self) -> None:
+        """What follows where settings changed: whoever asks has the new ones already."""
+        changed = self._settings.look(store.project.root for store in self.stores())
+        wrong = {f"{problem.path}: {problem.message}" for problem in self._settings.problems()}
+        for each in wrong - self._wrong_settings:
+            _log.warning("%s; the settings stay as they were", each)
+        self._wrong_settings = wrong
+        if not changed:
+            return
+        user = self._settings.user
+        log.set_level(user.log.level)
+        self._watching.pace(user.watch.settle_ms / 1000, user.watch.ceiling_ms / 1000)
+        _log.info("settings read again")
+        for store in self.stores():
+            if not changed.isdisjoint((None, store.project.root)):
+                self._watching.look_at(store)
+                self._weighing.weigh_anew(store)
+
     def _reload(self) -> None:
-        try:
-            self.settings, self._settings_of = self._load(None), {}
-            log.set_level(self.settings.log.level)
-            self._watching.pace(self.settings.watch.settle_ms / 1000, self.settings.watch.ceiling_ms / 1000)
-            _log.info("settings read again")
-        except DagentdError as error:
-            _log.error("the settings stay as they were: %s", error)
-        self._attempt(self._follow)
+        for act in (self._follow, self._adjust):
+            self._attempt(act)
 
 
 def _bug(error: BaseException) -> None:

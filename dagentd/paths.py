@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -16,10 +17,11 @@ LONGEST_SOCKET = 103 if sys.platform == "darwin" else 107
 def socket() -> Path:
     """A path that is too long is replaced by a short one made from it, the same for daemon and client."""
     wanted = _wanted_socket()
+    if wanted is None:
+        return _own_socket("dagentd.sock")
     if _fits(wanted):
         return wanted
-    name = hashlib.sha256(os.fsencode(wanted)).hexdigest()[:16]
-    return _short_dir(f"{name}.sock") / f"{name}.sock"
+    return _own_socket(f"{hashlib.sha256(os.fsencode(wanted)).hexdigest()[:16]}.sock")
 
 
 def state_dir() -> Path:
@@ -27,8 +29,10 @@ def state_dir() -> Path:
 
 
 def socket_dir() -> Path | None:
-    """The socket's folder where it is ours; None where the user chose one."""
-    return None if os.environ.get("DAGENTD_SOCKET") and socket() == _wanted_socket() else socket().parent
+    """The socket's folder where it is ours and holds nothing else; None where the user chose one."""
+    path = socket()
+    chosen = os.environ.get("DAGENTD_SOCKET") and path == _wanted_socket()
+    return None if chosen or path.parent == state_dir() else path.parent
 
 
 def config_file() -> Path:
@@ -88,17 +92,34 @@ def claude_projects_dir() -> Path:
     return (Path(given) if os.path.isabs(given) else _home() / ".claude") / "projects"
 
 
-def _wanted_socket() -> Path:
+def _wanted_socket() -> Path | None:
     if given := os.environ.get("DAGENTD_SOCKET"):
         return Path(os.path.abspath(given))
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if os.path.isabs(runtime):
         return Path(runtime, "dagentd", "dagentd.sock")
-    return _short_dir("dagentd.sock") / "dagentd.sock"
+    return None
+
+
+def _own_socket(name: str) -> Path:
+    """Under the temp dir; in the state folder where another user was there first, and for as long as a socket is
+    there: who took the place may leave it while the daemon runs."""
+    short, spare = _short_dir(name), state_dir() / name
+    if (os.path.lexists(spare) or _is_taken(short)) and _fits(spare):
+        return spare
+    return short / name
+
+
+def _is_taken(folder: Path) -> bool:
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return False
+    return not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid()
 
 
 def _short_dir(name: str) -> Path:
-    """The user's own folder under the temp dir. Another user can have made it first: whoever creates
+    """The user's own folder under the temp dir. Another user can make it at any moment: whoever creates
     or opens a socket in it checks the owner. tempfile.gettempdir() would write a file to find out."""
     own = f"dagentd-{os.getuid()}"
     given = os.environ.get("TMPDIR", "")

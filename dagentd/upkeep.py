@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dagentd.jobs.migration import File, Seen
 
 _MOMENT = 0.5  # seconds that whoever makes a session waits for its context
+_FRESH = 5.0  # seconds that whoever uses a context waits for what has changed
 _log = logging.getLogger(__name__)
 
 Sources = Callable[[Store, FeatureFolder, Iterable[Path]], None]
@@ -115,9 +116,22 @@ class Upkeep:
         """Take in what another program wrote to a session."""
         self.submit(store, feature, f"look {session_id}", partial(self._look, store, feature, session_id))
 
+    def glance(self, store: Store, feature: FeatureFolder, session_id: str) -> None:
+        """Take in what another program has just added to a chat, in a turn of its own and before all that nobody waits
+        for. The look that follows tells what goes wrong."""
+        with contextlib.suppress(DagentdError):
+            key = self._key(store, feature, "glance")
+            self._worker.ask(key, f"glance {session_id}", partial(store.glance, feature, session_id))
+
     def renew(self, store: Store, feature: FeatureFolder) -> None:
         """Bring the contexts of its sessions up to date, and archive what has come to its end."""
         self.submit(store, feature, "renew", partial(self._renew, store, feature))
+
+    def _renew_later(self, store: Store, feature: FeatureFolder) -> None:
+        """What must wait holds up no thread, nor the others of its feature."""
+        if (seconds := store.context_due(feature.path)) is not None:
+            with contextlib.suppress(DagentdError):  # the project is not served any more, or too much waits
+                self.submit(store, feature, "renew later", partial(self._renew, store, feature), seconds)
 
     def forget(self, store: Store, feature: FeatureFolder) -> None:
         """It is gone, and with it what was wrong with it."""
@@ -140,6 +154,18 @@ class Upkeep:
             with contextlib.suppress(TimeoutError, DagentdError):
                 self._renewed(store, folder).result(_MOMENT)
 
+    def freshen(self, store: Store, folder: SessionFolder) -> None:
+        """For somebody who is about to use a context: it is made again if what it is made from has changed, whether we
+        have heard of that or not. Who waits too long is served what there is."""
+        from dagentd.jobs import context
+
+        if folder.gone or store.read_only or store.pauses.on(folder.id):
+            return
+        if not context.is_current(store, folder, self._settings_of(store.project), self._shared):
+            job = partial(self._renew, store, folder.feature)
+            with contextlib.suppress(TimeoutError, DagentdError):
+                self._worker.ask(self._key(store, folder.feature), "freshen", job).result(_FRESH)
+
     def _renewed(self, store: Store, folder: SessionFolder) -> Future[object]:
         """A new session gets its context also where nothing is done by itself."""
         key = self._key(store, folder.feature)
@@ -147,7 +173,7 @@ class Upkeep:
             return self._worker.ask(key, "after renewing", lambda: None)
         from dagentd.jobs import context
 
-        job = partial(context.rebuild_one, store, folder, self._settings_of(store.project), self._shared)
+        job = partial(context.rebuild_now, store, folder, self._settings_of(store.project), self._shared)
         return self._worker.ask(key, f"rebuild {folder.id}", job)
 
     def scan(self, store: Store) -> Report:
@@ -165,8 +191,10 @@ class Upkeep:
         """The context of a session, made anew now."""
         from dagentd.jobs import context
 
-        job = partial(context.rebuild_one, store, folder, self._settings_of(store.project), self._shared)
-        return self._worker.ask(self._key(store, folder.feature), f"rebuild {folder.id}", job).result()
+        def in_turn(job: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
+            return self._worker.ask(self._key(store, folder.feature), f"rebuild {folder.id}", job).result()
+
+        return context.rebuild_one(store, folder, self._settings_of(store.project), self._shared, in_turn)
 
     def migrate_now(self, store: Store, under: Path | None) -> list[File]:
         """Also what is not done by itself: what was taken back before."""
@@ -194,22 +222,25 @@ class Upkeep:
 
     # --- jobs ---------------------------------------------------------------------------------------------
 
-    def submit(self, store: Store, feature: FeatureFolder, name: str, job: Callable[[], object]) -> None:
-        """In the turn of the feature."""
+    def submit(
+        self, store: Store, feature: FeatureFolder, name: str, job: Callable[[], object], after: float = 0.0
+    ) -> None:
+        """In the turn of the feature, `after` so many seconds."""
 
         def insist() -> None:
             job()
             if store.shortage(feature) is not None:
                 self.reconcile(store, feature)
 
-        self._worker.submit(self._key(store, feature), name, insist)
+        self._worker.submit(self._key(store, feature), name, insist, after)
 
-    def _key(self, store: Store, feature: FeatureFolder) -> str:
+    def _key(self, store: Store, feature: FeatureFolder, turn: str = "") -> str:
+        key = f"{feature.path}\0{turn}" if turn else str(feature.path)
         with self._lock:
             if store not in self._kept:
                 raise NotFound(f"{store.project.root} is no longer served", hint="dagentd projects")
-            self._kept[store].features.add(str(feature.path))
-        return str(feature.path)
+            self._kept[store].features.add(key)
+        return key
 
     def _all(self, store: Store, feature: FeatureFolder, everything: bool) -> Done:
         from dagentd.jobs import due
@@ -243,6 +274,7 @@ class Upkeep:
         self._note(store, _keys(feature)[0], done.problems)
         self._note_files(store, feature, done.files)
         self._tell(store, done.lines)
+        self._renew_later(store, feature)
         self.sources(store, feature, done.sources)
         ids = {line.session_id for line in done.lines}
         self.touched(store, [folder for folder in layout.sessions(feature) if folder.id in ids])

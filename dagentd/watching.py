@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,11 +45,12 @@ _log = logging.getLogger(__name__)
 
 class Watching:
     def __init__(
-        self, upkeep: Upkeep, agx: AgxUpkeep, announce: Announce, registry: Path, on_registry: Callable[[], None],
+        self, upkeep: Upkeep, agx: AgxUpkeep, announce: Announce, own: Collection[Path], on_own: Callable[[], None],
         on_bug: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
         self._upkeep, self._agx, self._announce = upkeep, agx, announce
-        self._registry, self._on_registry, self._on_bug = registry, on_registry, on_bug
+        self._own, self._on_own, self._on_bug = own, on_own, on_bug
+        self._names = {path.name for path in own}
         self._lock = threading.RLock()
         self._watch: Watch | None = None
         self._projects: dict[Path, Surveyed] = {}
@@ -163,7 +164,9 @@ class Watching:
             return self._heads.pause()
 
     def _handle(self, batch: Batch | None) -> None:
-        if batch is not None:
+        if batch is not None and batch.early:
+            self._glance(batch)
+        elif batch is not None:
             asks: dict[Surveyed, set[Ask]] = {}
             for project, ask in self._asks(batch):
                 asks.setdefault(project, set()).add(ask)
@@ -172,6 +175,12 @@ class Watching:
         for project, tree in self._heads.stopped():
             self._perform(project, {Moved(tree)})
 
+    def _glance(self, batch: Batch) -> None:
+        """At chats that were written just now; whatever else follows from it waits until they have settled."""
+        for project, ask in self._asks(batch):
+            if isinstance(ask, Look) and _is_about_something(project, ask):
+                self._upkeep.glance(project.store, ask.feature, ask.session_id)
+
     def _asks(self, batch: Batch) -> Iterator[tuple[Surveyed, Ask]]:
         if batch.lost:
             yield from ((each, ask) for each in self._projects.values() for ask in _everything(each))
@@ -179,8 +188,8 @@ class Watching:
             project, place = self._places[folder]
             yield from ((project, ask) for ask in place.all)
         for path in batch.paths:
-            if path == self._registry:
-                self._on_registry()
+            if path.name in self._names:  # the registry, your settings or those of a project
+                self._on_own()
             elif path in self._agx.files and not marks.is_own(path):
                 self._agx.check_soon()
             elif path.parent in self._places and not marks.is_own(path):
@@ -243,7 +252,8 @@ class Watching:
         }
         self._places = found
         if self._watch is not None:
-            self._watch.follow([self._registry.parent, *self._agx.folders(), *found])
+            own = [path.parent for path in self._own if path.parent.is_dir()]
+            self._watch.follow([*own, *self._agx.folders(), *found])
 
     def _head(self, project: Surveyed, tree: Tree) -> None:
         head = self._heads.moved(project, tree, self._watch.ceiling if self._watch is not None else 0.0)

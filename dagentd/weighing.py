@@ -79,6 +79,12 @@ class Weighing:
             else:
                 self._light(folder)
 
+    def weigh_anew(self, store: Store) -> None:
+        """By other settings than before."""
+        with self._lock:
+            self._known = {}
+        self.weigh_some(store, store.folders())
+
     def _light(self, folder: SessionFolder) -> None:
         """It is so far below its budget that there is nothing left to tell of it."""
         self._levels.pop(folder.journal, None)

@@ -28,6 +28,7 @@ class _Request:
     name: str
     job: Callable[[], object]
     answer: Future[Any] | None  # None: nobody waits, so a failure is ours to record and to try again
+    due: float = -inf
     forgotten: bool = False
 
     @property
@@ -90,11 +91,12 @@ class Worker:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, key: str, name: str, job: Callable[[], object]) -> None:
-        """Run it in its turn and, if it fails, some more times. An equal one that still waits does for both."""
+    def submit(self, key: str, name: str, job: Callable[[], object], after: float = 0.0) -> None:
+        """Run it in its turn and, if it fails, some more times. An equal one that still waits does for both. `after` so
+        many seconds: a job that would have to wait for something ends, and is submitted again."""
         with self._changed:
             if not self._stopping:
-                self._add(_Request(key, name, job, None))
+                self._add(_Request(key, name, job, None, self._clock() + after if after else -inf))
 
     def ask(self, key: str, name: str, job: Callable[[], T]) -> Future[T]:
         """Run it in its turn and once, however the key fares: who asked is told of the failure and decides."""
@@ -145,6 +147,9 @@ class Worker:
     def _add(self, request: _Request) -> _Request:
         known = self._waiting.get(request.place)
         if known is not None:
+            if request.due < known.due:
+                known.due = request.due
+                self._changed.notify_all()
             return known
         if len(self._waiting) >= MAX_WAITING:
             raise LimitReached(f"{MAX_WAITING} jobs are waiting", hint="Look at `dagentd status`, and try again later.")
@@ -181,7 +186,7 @@ class Worker:
         if request.key in self._running:
             return inf
         trouble = self._trouble.get(request.key)
-        return -inf if trouble is None or request.answer is not None else trouble.due
+        return request.due if trouble is None or request.answer is not None else max(request.due, trouble.due)
 
     def _perform(self, request: _Request) -> None:
         value, error = None, None

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import pytest_timeout  # type: ignore[import-untyped]
+
+from tests.patience import patience
 
 # A slow machine is no failure.
 hypothesis.settings.register_profile("unhurried", deadline=None)
@@ -83,6 +86,12 @@ def project(repo: Path) -> SampleProject:
 def git(cwd: Path, *arguments: str) -> str:
     done = subprocess.run(["git", *arguments], cwd=cwd, check=True, capture_output=True, text=True)
     return done.stdout.strip()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: pytest_timeout.Settings) -> object:
+    """A busy machine takes longer for everything."""
+    return pytest_timeout.pytest_timeout_set_timer(item, settings._replace(timeout=patience(settings.timeout)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

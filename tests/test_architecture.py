@@ -137,6 +137,18 @@ def _writing(module: Module) -> Iterator[str]:
             yield f"{module.name}:{call.lineno} writes: {ast.unparse(call)}"
 
 
+def opens_beside_the_door(every: list[Module]) -> list[str]:
+    """What lies in a worktree is reached through `beneath`, or a link that is put there meanwhile is followed."""
+    return [
+        f"{module.name}:{call.lineno} opens: {ast.unparse(call)}"
+        for module in every
+        if module.name.startswith(("dagentd.store.", "dagentd.jobs.context.")) and ".agx." not in module.name
+        for call in _calls(module)
+        if re.fullmatch(r"open|os\.(open|listdir|scandir|walk)|.*\.(iterdir|read_bytes|read_text|glob|rglob)",
+                        ast.unparse(call.func))
+    ]  # fmt: skip
+
+
 def _calls(module: Module) -> Iterator[ast.Call]:
     return (node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
 
@@ -186,6 +198,8 @@ BAD: list[tuple[Check, dict[str, str]]] = [
     (missing_sentences, {"dagentd.a": '"""Stuff"""'}),
     (empty_names, {"dagentd.store.utils": ""}),
     (empty_names, {"dagentd.helpers.text": ""}),
+    (opens_beside_the_door, {"dagentd.store.a": "os.listdir(folder)"}),
+    (opens_beside_the_door, {"dagentd.jobs.context.a": "(folder / 'a').read_text()"}),
     (prints, {"dagentd.store.a": "print('hello')"}),
     (prints, {"dagentd.jobs.a": "import sys\nsys.stdout.write('x')"}),
     *(

@@ -23,7 +23,8 @@ from dagentd.worker import Worker
 from tests import messages_api as api_of
 from tests.e2e.daemon import until
 from tests.jobs.compaction.conversing import add, answering, directly, with_budget, with_compaction
-from tests.messages_api import MessagesApi, Reply
+from tests.messages_api import MessagesApi, Reply, slow
+from tests.patience import patience
 from tests.store.place import FEATURE, Place
 
 WORDS = "We talked about the weather and the colour of the sky for a good while. " * 4
@@ -35,7 +36,7 @@ class Kept:
     def __init__(self, store: Store, api: MessagesApi, bugs: list[BaseException]) -> None:
         self.store, self.api = store, api
         self.session: Session = store.get_or_create("feature", "pm", FEATURE)
-        self.settings = with_budget(Settings(), limit=4000, prompt_buffer=100)
+        self.settings = with_budget(with_compaction(Settings(), keep_recent_tokens=0), limit=4000, prompt_buffer=100)
         self._worker = Worker(1, clock.stamp, bugs.append)
         upkeep = Upkeep(self._worker, lambda _: self.settings)
         upkeep.take_up(store)
@@ -60,6 +61,11 @@ class Kept:
         until(lambda: not any(any(worker.status()[kind] for kind in ("queues", "running")) for worker in workers))
 
     @property
+    def history(self) -> list[dict[str, Any]]:
+        """What the ledger has of it."""
+        return list(self.compacting.metrics(self.store, self.session)["history"])
+
+    @property
     def problems(self) -> list[str]:
         return [problem.message for problem in self.compacting.problems()]
 
@@ -81,21 +87,15 @@ def kept(tmp_path: Path, api: MessagesApi, monkeypatch: pytest.MonkeyPatch) -> I
     assert bugs == []
 
 
-def test_what_cannot_be_compacted_is_tried_once_until_something_changed(kept: Kept, api: MessagesApi) -> None:
-    """Each try may be a call that costs; the problem stays in status all the while."""
+def test_a_checkpoint_that_is_too_large_by_itself_is_compacted_as_far_as_it_goes(kept: Kept, api: MessagesApi) -> None:
     wanted = [f"Write the documentation of part {number}" for number in range(60)]
     kept.session.update_checkpoint({"summary": {"pending": wanted}})
     kept.settings = with_compaction(kept.settings, checkpoint_tokens=300)
     api.always(answering())
     kept.fill()
-    for _ in range(4):
-        kept.weigh()
-        assert [told for told in kept.problems if "checkpoint_tokens is 300" in told]
-    kept.compacting.make_room(kept.store, kept.session)
-    assert len(api.calls()) == 1
-    kept.session.update_checkpoint({"summary": {"pending": wanted[:2]}})
     kept.weigh()
-    assert (kept.problems, kept.session.chat()) == ([], [])
+    assert (kept.problems, kept.session.chat(), len(api.calls())) == ([], [], 1)
+    assert 0 < len((kept.session.checkpoint() or {})["summary"]["pending"]) < 60
 
 
 def test_chat_that_is_pinned_is_told_and_costs_nothing(kept: Kept, api: MessagesApi) -> None:
@@ -171,6 +171,81 @@ def test_whoever_rewrites_the_session_all_the_time_costs_two_calls_and_not_thirt
     assert (kept.session.chat(), kept.problems) == ([], [])
 
 
+# --- a request that waits -----------------------------------------------------------------------------------------
+
+
+def test_below_the_limit_a_request_does_not_wait_for_a_model(kept: Kept, api: MessagesApi) -> None:
+    """It gets what there is; the compaction goes on beside it, and is seen while it lasts."""
+    api.always(slow(60, answering(add("The weather", "m1", to="completed"))))
+    kept.settings = with_budget(kept.settings, limit=4000, threshold=0.5, prompt_buffer=100)
+    kept.fill(20)
+    full = kept.weighing.fullness(kept.store, kept.session)
+    assert full.due and full.load < full.limit
+    kept.compacting.make_room(kept.store, kept.session)
+    assert len(kept.session.chat()) == 20
+    api.await_calls(1)
+    (under_way,) = kept.compacting.under_way()
+    assert (under_way["sessionId"], under_way["project"]) == (kept.session.id, str(kept.store.project.root))
+    kept.compacting.make_room(kept.store, kept.session)
+    api.release()
+    kept.settle()
+    assert (kept.session.checkpoint() or {})["backend"] == "anthropic"
+    assert (len(api.calls()), kept.compacting.under_way()) == (1, [])
+
+
+def test_at_the_limit_it_waits_a_little_and_the_late_answer_takes_the_place(
+    kept: Kept, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one step back, and nothing that came meanwhile is lost."""
+    monkeypatch.setattr("dagentd.compacting._SOON", 0.2)
+    api.always(slow(60, answering(add("The weather", "m1", to="completed"))))
+    before = kept.fill()
+    kept.compacting.make_room(kept.store, kept.session)
+    assert (kept.session.checkpoint() or {})["backend"] == "local"
+    assert len(kept.compacting.under_way()) == 1, "the model is still asked"
+    later = kept.fill(1)
+    api.release()
+    kept.settle()
+    checkpoint = kept.session.checkpoint() or {}
+    assert (checkpoint["backend"], checkpoint["summary"]["completed"]) == ("anthropic", ["The weather"])
+    assert [one["id"] for one in kept.session.chat()] == later
+    assert [each["outcome"] for each in kept.history] == ["done", "done"]
+    kept.compacting.undo(kept.session)
+    assert [one["id"] for one in kept.session.chat()] == [*before, *later]
+
+
+def test_a_long_prompt_counts(kept: Kept, api: MessagesApi) -> None:
+    api.always(answering())
+    kept.settings = with_budget(kept.settings, limit=4000, threshold=0.5, prompt_buffer=100)
+    kept.fill(20)
+    kept.compacting.make_room(kept.store, kept.session, WORDS * 20)
+    assert kept.session.chat() == []
+
+
+def test_a_late_answer_to_what_was_undone_is_discarded_and_the_ledger_says_so(
+    kept: Kept, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dagentd.compacting._SOON", 0.2)
+    api.always(slow(60, answering(add("The weather", "m1", to="completed"))))
+    kept.fill()
+    kept.compacting.make_room(kept.store, kept.session)
+    kept.settings = with_budget(kept.settings, limit=100_000)
+    kept.compacting.undo(kept.session)
+    api.release()
+    kept.settle()
+    assert len(kept.session.chat()) == 40
+    assert [each["outcome"] for each in kept.history] == ["done", "undone", "discarded"]
+
+
+def test_an_undo_is_in_the_log(kept: Kept, api: MessagesApi, caplog: pytest.LogCaptureFixture) -> None:
+    api.always(answering())
+    kept.fill()
+    kept.weigh()
+    with caplog.at_level("INFO"):
+        kept.compacting.undo(kept.session)
+    assert "compaction undone, 40 messages are back" in caplog.text
+
+
 def test_a_request_that_waited_too_long_does_not_compact_what_came_later(
     kept: Kept, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +253,7 @@ def test_a_request_that_waited_too_long_does_not_compact_what_came_later(
     free = threading.Event()
     monkeypatch.setattr("dagentd.compacting._SOON", 0.05)
     for number in range(3):  # all threads are busy with others
-        kept.compacting._calls.ask(f"other {number}", "wait", lambda: free.wait(30))
+        kept.compacting._calls.ask(f"other {number}", "wait", lambda: free.wait(patience()))
     kept.fill()
     kept.compacting.make_room(kept.store, kept.session)
     assert (kept.session.checkpoint() or {})["backend"] == "local"

@@ -24,7 +24,9 @@ def test_a_folder_that_is_closed_is_told_of_once() -> None:
     """It cannot be watched either."""
     watching = Part(("watch-refused", "/shop/a"), ("watch-refused", "/shop/b"))
     nothing, projects = cast(Any, Part()), Part(("folder", "/shop/a"))
-    condition = Condition(nothing, nothing, cast(Any, watching), nothing, nothing, nothing, cast(Any, projects))
+    condition = Condition(
+        nothing, nothing, nothing, cast(Any, watching), nothing, nothing, nothing, cast(Any, projects)
+    )
     told = [(problem.id, problem.path) for problem in condition.problems()]
     assert told == [("watch-refused", "/shop/b"), ("folder", "/shop/a")]
 

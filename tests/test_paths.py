@@ -41,6 +41,33 @@ def test_without_a_runtime_folder_the_socket_is_in_the_users_folder_under_temp(m
     assert paths.socket() == Path(f"/tmp/dagentd-{os.getuid()}/dagentd.sock")
 
 
+@pytest.mark.parametrize("squat", ["file", "link", "of another user"])
+def test_who_takes_the_folder_under_temp_blocks_nobody(
+    squat: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(paths, "LONGEST_SOCKET", 500)
+    taken = tmp_path / f"dagentd-{os.getuid()}"
+    if squat == "file":
+        taken.touch()
+    elif squat == "link":
+        taken.symlink_to("elsewhere")
+    else:
+        other = os.getuid() + 1
+        monkeypatch.setattr(os, "getuid", lambda: other)
+        taken = tmp_path / f"dagentd-{other}"
+        taken.mkdir()
+    spare = paths.state_dir() / "dagentd.sock"
+    assert paths.socket() == spare and paths.socket_dir() is None
+    spare.parent.mkdir(parents=True)
+    spare.touch()  # as the daemon makes it
+    taken.rename(tmp_path / "left")
+    assert paths.socket() == spare
+    spare.unlink()
+    assert paths.socket().parent == paths.socket_dir() == taken
+
+
 def test_the_given_socket_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DAGENTD_SOCKET", "/x/y.sock")
     assert paths.socket() == Path("/x/y.sock")

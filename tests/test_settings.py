@@ -19,12 +19,12 @@ request.recent_messages = 0     request.share_checkpoints = True
 context.max_commits = 10        context.structure_depth = 3     context.structure_entries = 200
 context.max_claude_md_tokens = 20000
 compaction.enabled = True       compaction.backend = auto       compaction.model = claude-haiku-5-5
-compaction.fallback_models = ('claude-haiku-4-5',)              compaction.keep_recent_tokens = 0
+compaction.fallback_models = ('claude-haiku-4-5',)              compaction.keep_recent_tokens = 4000
 compaction.checkpoint_tokens = 8000     compaction.api_key_command =    compaction.base_url =
 compaction.max_calls_per_hour = 30      compaction.max_tokens_per_day = 5000000     compaction.timeout = 300
 migration.enabled = True        migration.backups = 5
 watch.enabled = True    watch.settle_ms = 100   watch.ceiling_ms = 1000   watch.reconcile_s = 300   watch.mode = auto
-archive.auto = True     archive.keep_days = 180
+archive.auto = True     archive.keep_days = 0
 log.level = info        log.max_bytes = 5000000         log.files = 3
 agx.enabled = True      agx.index_interval_s = 300      agx.cleanup_days = 30
 """

@@ -24,6 +24,7 @@ from dagentd.watching import Watching
 from dagentd.worker import Worker
 from tests.conftest import SampleProject
 from tests.e2e.daemon import until
+from tests.patience import patience
 
 REGISTRY = Path("/state/projects.json")
 
@@ -59,10 +60,10 @@ def test_one_who_fails_to_listen_listens_again(monkeypatch: pytest.MonkeyPatch) 
     told, bugs = threading.Event(), list[BaseException]()
     agx: Any = SimpleNamespace(folders=list, files=set())
     upkeep: Any = None
-    listening = Watching(upkeep, agx, lambda *_, **__: None, REGISTRY, told.set, bugs.append)
+    listening = Watching(upkeep, agx, lambda *_, **__: None, [REGISTRY], told.set, bugs.append)
     ears: Any = Ears(OSError(24, "Too many open files"), Batch(frozenset({REGISTRY}), frozenset(), False))
     listening.start(ears)
-    assert told.wait(30), "what came after the failure was not heard"
+    assert told.wait(patience()), "what came after the failure was not heard"
     listening.close()
     assert [type(bug) for bug in bugs] == [OSError]
 
@@ -74,7 +75,7 @@ def test_a_look_that_fails_is_had_again(project: SampleProject, monkeypatch: pyt
     turns = Worker(1, lambda: "now", bugs.append)
     upkeep, store = Upkeep(turns, lambda _: Settings()), Store(git.project_at(project.root), Index(None))
     agx: Any = SimpleNamespace(folders=list, files=set(), look=lambda _: None)
-    listening = Watching(upkeep, agx, lambda *_, **__: None, REGISTRY, lambda: None, bugs.append)
+    listening = Watching(upkeep, agx, lambda *_, **__: None, [REGISTRY], lambda: None, bugs.append)
     upkeep.take_up(store)
     listening.take_up(store, watched=True)
     until(lambda: listening.worktrees(store) == ["feat-login"], "the first look")

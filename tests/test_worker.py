@@ -19,8 +19,8 @@ import pytest
 from dagentd import worker as module
 from dagentd.errors import Conflict, DagentdError, LimitReached, NotAllowed, NotFound
 from dagentd.worker import Worker
+from tests.patience import patience
 
-WAIT = 30.0  # seconds until a test is given up
 Make = Callable[..., Worker]
 
 
@@ -39,7 +39,7 @@ class Gate:
 
     def __call__(self) -> str:
         self.entered.set()
-        assert self.open.wait(WAIT)
+        assert self.open.wait(patience())
         return "through"
 
 
@@ -76,14 +76,14 @@ def make(bugs: Queue[BaseException], clock: Clock) -> Iterator[Make]:
         return made[-1]
 
     yield make
-    assert all(worker.drain(WAIT) for worker in made)
+    assert all(worker.drain(patience()) for worker in made)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("worker-")]
     assert bugs.empty()
 
 
 def look(worker: Worker) -> None:
     """Returns when the only thread has done all that was due: it takes what waited longest first."""
-    worker.ask("another key", "look", lambda: None).result(WAIT)
+    worker.ask("another key", "look", lambda: None).result(patience())
 
 
 def failing(worker: Worker) -> dict[str, Any]:
@@ -94,62 +94,64 @@ def failing(worker: Worker) -> dict[str, Any]:
 
 def test_who_asks_gets_the_result_or_the_error(make: Make) -> None:
     worker = make()
-    assert worker.ask("a", "count", lambda: 42).result(WAIT) == 42
+    assert worker.ask("a", "count", lambda: 42).result(patience()) == 42
     with pytest.raises(NotFound, match="no such thing"):
-        worker.ask("a", "find", Failing(NotFound("no such thing"))).result(WAIT)
+        worker.ask("a", "find", Failing(NotFound("no such thing"))).result(patience())
     assert worker.status() == {"queues": [], "running": [], "failing": []}
 
 
 def test_one_key_is_served_in_order(make: Make) -> None:
     worker, gate, order = make(threads=3), Gate(), Queue[str]()
     worker.submit("a", "first", gate)
-    assert gate.entered.wait(WAIT)
+    assert gate.entered.wait(patience())
     worker.submit("a", "second", lambda: order.put("second"))
     last = worker.ask("a", "third", lambda: order.put("third"))
-    worker.ask("b", "meanwhile", lambda: order.put("meanwhile")).result(WAIT)
+    worker.ask("b", "meanwhile", lambda: order.put("meanwhile")).result(patience())
     assert worker.status() == {
         "queues": [{"key": "a", "waiting": ["second", "third"]}],
         "running": [{"key": "a", "name": "first"}],
         "failing": [],
     }
     gate.open.set()
-    last.result(WAIT)
+    last.result(patience())
     assert [order.get(), order.get(), order.get()] == ["meanwhile", "second", "third"]
 
 
 def test_different_keys_run_beside_each_other(make: Make) -> None:
     worker, meeting = make(threads=2), threading.Barrier(2)
-    answers = [worker.ask(key, "meet", lambda: meeting.wait(WAIT)) for key in ("a", "b")]
-    assert {answer.result(WAIT) for answer in answers} == {0, 1}
+    answers = [worker.ask(key, "meet", lambda: meeting.wait(patience())) for key in ("a", "b")]
+    assert {answer.result(patience()) for answer in answers} == {0, 1}
 
 
 def test_who_asks_does_not_queue_behind_what_nobody_waits_for(make: Make) -> None:
     worker, long, asked, later = make(1, for_askers=1), Gate(), Gate(), threading.Event()
     worker.submit("a", "long", long)
-    assert long.entered.wait(WAIT)
+    assert long.entered.wait(patience())
     answer = worker.ask("b", "asked", asked)
-    assert asked.entered.wait(WAIT)
+    assert asked.entered.wait(patience())
     worker.submit("b", "later", later.set)  # not by the thread for askers, and not beside what runs for the key
     long.open.set()
     look(worker)
     assert not later.is_set()
     asked.open.set()
-    assert answer.result(WAIT) == "through"
-    assert later.wait(WAIT)
+    assert answer.result(patience()) == "through"
+    assert later.wait(patience())
 
 
 def test_who_asks_comes_before_all_that_nobody_waits_for_when_all_threads_are_busy(make: Make) -> None:
     """Also where another one who asked has the thread for askers: behind a hundred others he would wait for hours."""
     worker, long, first, order = make(1, for_askers=1), Gate(), Gate(), Queue[str]()
     worker.submit("a", "long", long)
-    assert long.entered.wait(WAIT)  # or the thread for all took the first one who asks, and none was left for this
+    assert long.entered.wait(
+        patience()
+    )  # or the thread for all took the first one who asks, and none was left for this
     worker.ask("b", "first", first)
-    assert first.entered.wait(WAIT)
+    assert first.entered.wait(patience())
     for number in range(3):
         worker.submit(f"other {number}", "by itself", partial(order.put, "by itself"))
     second = worker.ask("c", "second", partial(order.put, "second"))
     long.open.set()
-    second.result(WAIT)
+    second.result(patience())
     assert order.get() == "second"
     first.open.set()
 
@@ -157,14 +159,14 @@ def test_who_asks_comes_before_all_that_nobody_waits_for_when_all_threads_are_bu
 def test_equal_requests_that_wait_are_one_and_the_running_one_is_not_theirs(make: Make) -> None:
     worker, gate, runs = make(threads=2), Gate(), Queue[str]()
     worker.submit("a", "scan", gate)
-    assert gate.entered.wait(WAIT)
+    assert gate.entered.wait(patience())
     for each in ("one", "two", "three"):
         worker.submit("a", "scan", partial(runs.put, each))
     first, same = (worker.ask("a", "scan", object) for _ in range(2))
     assert same is first
     assert not first.cancel()  # the other one still waits for it
     gate.open.set()
-    first.result(WAIT)
+    first.result(patience())
     assert worker.ask("a", "scan", object) is not first
     assert runs.get() == "one"
     assert runs.empty()
@@ -200,7 +202,7 @@ def test_a_failure_is_shown_and_tried_again_when_it_is_due(make: Make, clock: Cl
 def test_a_request_that_came_during_a_failing_run_is_the_retry(make: Make, clock: Clock) -> None:
     worker, gate, older, newer = make(), Gate(), Failing(Conflict("is busy")), Failing()
     worker.submit("a", "scan", lambda: gate() and older())
-    assert gate.entered.wait(WAIT)
+    assert gate.entered.wait(patience())
     worker.submit("a", "scan", newer)
     gate.open.set()
     assert failing(worker)["retryIn"] == 1.0
@@ -242,7 +244,7 @@ def test_a_key_that_fails_is_left_alone_but_for_what_somebody_waits_for(make: Ma
     worker.submit("a", "scan", job)
     look(worker)
     worker.submit("a", "other", other)
-    assert worker.ask("a", "third", lambda: "at once").result(WAIT) == "at once"
+    assert worker.ask("a", "third", lambda: "at once").result(patience()) == "at once"
     assert (failing(worker)["name"], other.runs) == ("scan", 0)
     clock.now = 1.0
     look(worker)
@@ -255,18 +257,18 @@ def test_the_success_of_another_job_does_not_hide_a_failure(make: Make, clock: C
         worker.submit("a", name, Failing(*(Conflict(name) for _ in range(3))))
     clock.now = 1.0
     look(worker)
-    worker.ask("a", "scan", lambda: None).result(WAIT)
+    worker.ask("a", "scan", lambda: None).result(patience())
     assert failing(worker)["name"] == "context"
 
 
 def test_a_bug_is_reported_and_not_retried(make: Make, bugs: Queue[BaseException], clock: Clock) -> None:
     worker, job = make(), Failing(ValueError("a bug"))
     worker.submit("a", "scan", job)
-    reported = bugs.get(timeout=WAIT)
+    reported = bugs.get(timeout=patience())
     assert (str(reported), reported.__notes__) == ("a bug", ["in the job scan of a"])
     with pytest.raises(SystemExit):
-        worker.ask("a", "leave", Failing(SystemExit(1))).result(WAIT)
-    assert isinstance(bugs.get(timeout=WAIT), SystemExit)
+        worker.ask("a", "leave", Failing(SystemExit(1))).result(patience())
+    assert isinstance(bugs.get(timeout=patience()), SystemExit)
     clock.now += 1_000
     look(worker)
     assert job.runs == 1
@@ -277,7 +279,7 @@ def test_a_thread_outlives_a_report_that_fails() -> None:
     worker = Worker(1, lambda: "", _cannot_report)
     worker.submit("a", "scan", Failing(ValueError("a bug")))
     look(worker)
-    assert worker.drain(WAIT)
+    assert worker.drain(patience())
 
 
 def _cannot_report(_: BaseException) -> None:
@@ -288,7 +290,7 @@ def test_the_queue_has_an_end(make: Make, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(module, "MAX_WAITING", 2)
     worker, gate = make(), Gate()
     worker.submit("a", "scan", gate)
-    assert gate.entered.wait(WAIT)
+    assert gate.entered.wait(patience())
     for key in ("a", "b", "a", "b"):  # equal ones need no room
         worker.submit(key, "scan", Failing())
     for add in (worker.submit, worker.ask):
@@ -300,28 +302,28 @@ def test_the_queue_has_an_end(make: Make, monkeypatch: pytest.MonkeyPatch) -> No
 def test_stopping_finishes_what_runs_and_drops_what_waits(make: Make) -> None:
     worker, gate, dropped = make(threads=2), Gate(), Failing()
     running = worker.ask("a", "scan", gate)
-    assert gate.entered.wait(WAIT)
+    assert gate.entered.wait(patience())
     worker.submit("a", "scan", dropped)
     waiting = worker.ask("a", "look", dropped)
     assert not worker.drain(0.0)
     with pytest.raises(NotAllowed, match="stopping"):
-        waiting.result(WAIT)
+        waiting.result(patience())
     with pytest.raises(NotAllowed, match="stopping"):
         worker.ask("b", "scan", dropped)
     worker.submit("b", "scan", dropped)
     gate.open.set()
-    assert running.result(WAIT) == "through"
-    assert worker.drain(WAIT)
+    assert running.result(patience()) == "through"
+    assert worker.drain(patience())
     assert dropped.runs == 0
 
 
 def test_stopping_waits_for_no_retry(make: Make) -> None:
     worker, gate = make(), Gate()
     worker.submit("a", "scan", lambda: Failing(Conflict(gate()))())
-    assert gate.entered.wait(WAIT)
+    assert gate.entered.wait(patience())
     assert not worker.drain(0.0)
     gate.open.set()
-    assert worker.drain(WAIT)
+    assert worker.drain(patience())
     assert worker.status()["queues"] == []
 
 
@@ -330,19 +332,19 @@ def test_a_feature_that_is_gone_is_forgotten(make: Make, clock: Clock) -> None:
     worker.submit("a", "fail", job)
     worker.submit("a", "look", Failing())
     running = Failing(Conflict("is gone"))
-    worker.ask("a", "sync", object).result(WAIT)
+    worker.ask("a", "sync", object).result(patience())
     worker.submit("c", "scan", lambda: gate() and running())
-    assert gate.entered.wait(WAIT)
+    assert gate.entered.wait(patience())
     waiting = worker.ask("c", "look", object)
     for key in ("a", "c", "unknown"):
         worker.forget(key)
     with pytest.raises(NotFound, match="removed") as caught:
-        waiting.result(WAIT)
+        waiting.result(patience())
     assert caught.value.hint
     gate.open.set()
-    worker.ask("c", "sync", object).result(WAIT)
+    worker.ask("c", "sync", object).result(patience())
     clock.now += 1_000
-    worker.ask("a", "sync", object).result(WAIT)
+    worker.ask("a", "sync", object).result(patience())
     assert worker.status() == {"queues": [], "running": [], "failing": []}
     assert (job.runs, running.runs) == (1, 1)
 
@@ -360,14 +362,14 @@ def test_threads_sleep_until_something_is_due(make: Make, monkeypatch: pytest.Mo
     def all_sleep(timeout: float | None) -> None:
         """Each may be woken more than once, and finds nothing for it."""
         while set(last.values()) != {timeout}:
-            name, until = waits.get(timeout=WAIT)
+            name, until = waits.get(timeout=patience())
             last[name] = until
 
     monkeypatch.setattr(module, "threading", SimpleNamespace(Condition=Recording, Thread=threading.Thread))
     worker = make(threads=2)
     all_sleep(None)
     worker.submit("a", "scan", Failing())
-    worker.ask("a", "sync", object).result(WAIT)  # it has run, or the next one would do for both
+    worker.ask("a", "sync", object).result(patience())  # it has run, or the next one would do for both
     worker.submit("a", "scan", Failing(Conflict("is busy")))
     all_sleep(1.0)
     worker.forget("a")
@@ -384,11 +386,11 @@ def test_a_retry_comes_by_itself_while_another_key_keeps_a_thread_busy(make: Mak
             retried.set()
             return
         worker.submit("b", "long", gate)
-        assert gate.entered.wait(WAIT)
+        assert gate.entered.wait(patience())
         raise Conflict("is busy")
 
     worker.submit("a", "scan", fail_once)
-    assert retried.wait(WAIT)
+    assert retried.wait(patience())
     gate.open.set()
 
 
@@ -410,7 +412,7 @@ class Schedule:
         for thread in threads:
             thread.join()
         for key in "abcde":
-            self.worker.ask(key, "the last", lambda: None).result(WAIT)
+            self.worker.ask(key, "the last", lambda: None).result(patience())
 
     def _ask(self, chance: random.Random) -> None:
         for _ in range(60):
@@ -444,7 +446,7 @@ def test_whatever_the_schedule_each_request_is_followed_by_a_run(
         if number not in runs:  # merged: with an equal one that had not begun
             assert any(begun > when and schedule.asked[each][:2] == (key, name) for each, begun in schedule.ran)
     assert 0 < len(runs) <= len(schedule.asked)
-    assert schedule.worker.drain(WAIT)
+    assert schedule.worker.drain(patience())
     while not bugs.empty():
         assert isinstance(bugs.get(), ValueError)
 
@@ -452,7 +454,7 @@ def test_whatever_the_schedule_each_request_is_followed_by_a_run(
 def test_many_wait_for_one_answer(make: Make) -> None:
     worker, gate = make(), Gate()
     worker.submit("a", "scan", gate)
-    assert gate.entered.wait(WAIT)
+    assert gate.entered.wait(patience())
     answers: list[Future[object]] = [worker.ask("a", "fail", Failing(DagentdError("no"))) for _ in range(100)]
     gate.open.set()
-    assert {str(answer.exception(WAIT)) for answer in answers} == {"no"}
+    assert {str(answer.exception(patience())) for answer in answers} == {"no"}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 from dagentd.adapters import backups, disk, files, publishing
-from dagentd.adapters.publishing import Replaced
-from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError
 
 _NEWEST = 9  # of one document and kind, beside the first: a program that goes on writing rubbish fills no disk
@@ -27,19 +26,33 @@ def set_aside(path: Path, kind: str) -> Path:
         return _the_first_stays(path, kind, target)
 
 
-def set_aside_open(path: Path, kind: str, seen: bytes, temps: Temps) -> tuple[Path, Replaced]:
-    """The same, to see what is yet written to it, also after we died: it has a temp name until it is closed. Where the
-    file system knows no second names, what is written then is only in the file that was moved."""
-    temp = None
-    with contextlib.suppress(OSError):
-        temp = temps.second_name(path)
+@contextlib.contextmanager
+def replacing(path: Path, kind: str) -> Iterator[list[Path]]:
+    """For whoever puts another file in its place meanwhile: there is no moment without one. The file keeps a second
+    name, under which is also what a program yet writes that has it open; where the file system knows no such, a copy
+    is kept. It is told when all is done, and there is none if that fails."""
+    done: list[Path] = []
+    target = _second_name(path, kind)
     try:
-        moved = set_aside(path, kind)
-    except FileNotFoundError:
-        if temp is not None:
-            disk.discard(temp)
+        yield done
+    except BaseException:
+        disk.discard(target)
         raise
-    return moved, publishing.still_open(moved, seen, temp)  # where that fails, the next start has the temp name
+    done.append(_the_first_stays(path, kind, target))
+
+
+def _second_name(path: Path, kind: str) -> Path:
+    while True:
+        target = backups.next_numbered(path, kind)
+        try:
+            disk.link(path, target)
+        except FileExistsError:
+            continue
+        except FileNotFoundError:
+            raise publishing.Changed(path) from None
+        except OSError:
+            publishing.publish(target, [files.read(path, files.CHAT_LIMIT)], expect=None, sync=True)
+        return target
 
 
 def save_beside(path: Path, kind: str, data: bytes) -> Path:

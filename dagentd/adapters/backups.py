@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from dagentd.adapters import disk, files, publishing
+from dagentd.adapters import beneath, disk, files, publishing
 from dagentd.adapters.temps import BESIDE, Temps
 
 
@@ -40,7 +40,7 @@ def _original(path: Path) -> Path:
 def numbered(path: Path, kind: str) -> list[Path]:
     """The files `NAME.kind.N`, in the order of their numbers."""
     pattern = re.compile(re.escape(f"{path.name}.{kind}.") + "([1-9][0-9]*)")
-    found = [match for name in os.listdir(path.parent) if (match := pattern.fullmatch(name))]
+    found = [match for name in beneath.names(path.parent) if (match := pattern.fullmatch(name))]
     return [path.with_name(match[0]) for match in sorted(found, key=lambda match: int(match[1]))]
 
 

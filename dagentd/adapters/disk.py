@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dagentd.adapters import beneath
 from dagentd.errors import told
 
 _EXCHANGE, _NOREPLACE, _AT_FDCWD = 2, 1, -100
@@ -30,12 +31,11 @@ write_some = os.write
 def create(path: Path) -> int:
     """A new file, 0600, open for reading and writing; FileExistsError if there is one."""
     step("create", path)
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    return beneath.opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
 
 
 def open_append(path: Path) -> int:
-    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    return os.open(path, flags)
+    return beneath.opened(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK)
 
 
 def write(fd: int, data: bytes, path: Path) -> None:
@@ -56,12 +56,8 @@ def sync(fd: int, path: Path) -> None:
     os.fsync(fd)
 
 
-def open_folder(path: Path) -> int:
-    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-
-
 def sync_folder(path: Path) -> None:
-    fd = open_folder(path)
+    fd = beneath.opened_folder(path)
     try:
         sync_names(fd, path)
     finally:
@@ -106,12 +102,22 @@ def seclude(path: Path) -> int:
 
 def link(source: Path, target: Path) -> None:
     step("link", target)
-    os.link(source, target, follow_symlinks=False)
+    _link(source, target)
+
+
+def _link(source: Path, target: Path) -> None:
+    with beneath.parent(source) as (from_, old), beneath.parent(target) as (to, new):
+        os.link(old, new, src_dir_fd=from_, dst_dir_fd=to, follow_symlinks=False)
 
 
 def remove(path: Path) -> None:
     step("unlink", path)
-    os.unlink(path)
+    _unlink(path)
+
+
+def _unlink(path: Path) -> None:
+    with beneath.parent(path) as (folder, name):
+        os.unlink(name, dir_fd=folder)
 
 
 def discard(path: Path) -> None:
@@ -123,7 +129,8 @@ def discard(path: Path) -> None:
 def make_folder(path: Path) -> None:
     """A new folder, 0700, whose name is on disk before anything in it is; its parent must be there."""
     step("mkdir", path)
-    os.mkdir(path, 0o700)
+    with beneath.parent(path) as (folder, name):
+        os.mkdir(name, 0o700, dir_fd=folder)
     sync_folder(path.parent)
 
 
@@ -141,15 +148,16 @@ def make_folders(path: Path) -> None:
 def remove_folder(path: Path) -> None:
     """An empty one; OSError if it is not."""
     step("rmdir", path)
-    os.rmdir(path)
+    with beneath.parent(path) as (folder, name):
+        os.rmdir(name, dir_fd=folder)
 
 
 def rename_new(source: Path, target: Path) -> None:
     """Rename, but never over something: FileExistsError if the target is there."""
     step("rename", target)
     if not _rename2(source, target, _NOREPLACE):
-        os.link(source, target, follow_symlinks=False)
-        os.unlink(source)
+        _link(source, target)
+        _unlink(source)
 
 
 def exchange(source: Path, target: Path) -> bool:
@@ -158,16 +166,19 @@ def exchange(source: Path, target: Path) -> bool:
     step("rename", target)
     if _rename2(source, target, _EXCHANGE):
         return True
-    os.replace(source, target)
+    with beneath.parent(source) as (from_, old), beneath.parent(target) as (to, new):
+        os.replace(old, new, src_dir_fd=from_, dst_dir_fd=to)
     return False
 
 
 def _rename2(source: Path, target: Path, flag: int) -> bool:
     if _renameat2 is None:
         return False
-    if _renameat2(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), flag) == 0:
-        return True
-    number = ctypes.get_errno()
+    with beneath.parent(source) as (from_, old), beneath.parent(target) as (to, new):
+        here, there = (_AT_FDCWD if folder is None else folder for folder in (from_, to))
+        if _renameat2(here, os.fsencode(old), there, os.fsencode(new), flag) == 0:
+            return True
+        number = ctypes.get_errno()
     if number in _UNSUPPORTED:
         return False
     raise OSError(number, os.strerror(number), str(source), None, str(target))
@@ -176,7 +187,7 @@ def _rename2(source: Path, target: Path, flag: int) -> bool:
 def is_missing(path: str | Path) -> bool:
     """Not so where a folder above it may not be looked into."""
     try:
-        os.lstat(path)
+        beneath.status(path)
     except OSError as error:
         return isinstance(error, FileNotFoundError | NotADirectoryError)
     return False

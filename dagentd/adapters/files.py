@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from dagentd.adapters import disk, marks
+from dagentd.adapters import beneath, disk, marks
 from dagentd.errors import CorruptFile, NotAllowed, NotFound, told
 
 DOCUMENT_LIMIT = 16 << 20
@@ -28,9 +28,10 @@ def mark(path: Path, data: bytes) -> str:
     return f"{digest(data).hex()[:32]} {found[3]}" if found else ""
 
 
-def read(path: Path, limit: int = DOCUMENT_LIMIT) -> bytes:
-    """The bytes of a regular file; FileNotFoundError if there is none, an error in words for all else."""
-    fd = _open_told(path)
+def read(path: Path, limit: int = DOCUMENT_LIMIT, root: Path | None = None) -> bytes:
+    """The bytes of a regular file; FileNotFoundError if there is none, an error in words for all else. With a `root`,
+    both are as `realpath` gave them, and a link that has come between them since is refused."""
+    fd = _open_told(path, root)
     try:
         return _read_regular(fd, path, limit)
     finally:
@@ -50,9 +51,9 @@ def tail(path: Path, limit: int) -> tuple[bytes, int]:
             os.close(fd)
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path, root: Path | None = None) -> BinaryIO:
     """A regular file to be read piece by piece; FileNotFoundError and errors in words as `read` has them."""
-    fd = _open_told(path)
+    fd = _open_told(path, root)
     try:
         _regular(fd, path)
     except BaseException:
@@ -61,19 +62,20 @@ def opened(path: Path) -> BinaryIO:
     return os.fdopen(fd, "rb")
 
 
-def _open_told(path: Path) -> int:
+def _open_told(path: Path, root: Path | None = None) -> int:
     """FileNotFoundError as it is, because much may be missing; all else in words."""
     try:
-        return descriptor(path)
+        return descriptor(path, root)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise told(error, path) from error
 
 
-def descriptor(path: Path) -> int:
+def descriptor(path: Path, root: Path | None = None) -> int:
     # O_NONBLOCK: opening a FIFO that somebody put there must not wait for a writer.
-    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    flags = os.O_RDONLY | os.O_NONBLOCK
+    return beneath.opened(path, flags) if root is None else beneath.opened_real(path, root, flags)
 
 
 def _regular(fd: int, path: Path) -> os.stat_result:
@@ -103,6 +105,17 @@ def read_fd(fd: int, limit: int) -> bytes:
         parts.append(part)
         offset, room = offset + len(part), 0
     return b"".join(parts)
+
+
+def line_start(fd: int, end: int) -> int:
+    """Where the line begins that ends at `end`, with its line break or without: each byte of it is read once."""
+    at = end - 1
+    while at > 0:
+        begin = max(0, at - _MORE)
+        if (found := os.pread(fd, at - begin, begin).rfind(b"\n")) >= 0:
+            return begin + found + 1
+        at = begin
+    return 0
 
 
 def holds(path: Path, data: bytes) -> bool:

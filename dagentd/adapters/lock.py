@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd import paths
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import beneath, clock, disk, files
 from dagentd.errors import Conflict, DagentdError, NotAllowed
 
 _BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN)
@@ -59,7 +59,7 @@ def single_instance() -> Lock:
 def attempt(path: Path) -> Lock | None:
     """The lock, or None if another process holds it. The folder of `path` must be there."""
     while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        fd = beneath.opened(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
         _check(fd, path)
         if not _locked(fd, path):
             os.close(fd)

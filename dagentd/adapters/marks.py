@@ -6,8 +6,11 @@ import os
 import threading
 from pathlib import Path
 
+from dagentd.adapters import clock
+
 Mark = tuple[int, int, int, int]
 
+_TICK = 2_500_000_000  # nanoseconds in which two writes may leave the same time behind: two seconds on FAT, mostly 4 ms
 _MOST = 8_000  # files whose last write by us is remembered: 3.5 MB
 _own: dict[str, Mark] = {}  # by text: a Path takes 400 bytes more
 _lock = threading.Lock()
@@ -20,6 +23,19 @@ def of(path: str | Path) -> Mark | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def untouched(path: str | Path) -> Mark | None:
+    """Equal as long as nobody wrote to it at all; None where that cannot be told, because it is not there or was
+    written only just now. By the time of change, which no program can put back."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    latest = max(status.st_ctime_ns, status.st_mtime_ns)
+    if clock.now().timestamp() * 1e9 - latest < _TICK:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns
 
 
 def note(path: Path, temp: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dagentd.adapters import disk, files, marks
+from dagentd.adapters import beneath, disk, files, marks
 from dagentd.adapters.surroundings import Surroundings
 from dagentd.adapters.temps import BESIDE, Temps
 from dagentd.errors import told
@@ -103,7 +103,7 @@ def _sync_names(folder: int, path: Path, replaced: Replaced | None) -> None:
 
 def _open_folder_of(path: Path, expect: bytes | None) -> int:
     try:
-        return disk.open_folder(path.parent)
+        return beneath.opened_folder(path.parent)
     except FileNotFoundError:
         if expect is None:
             raise
@@ -154,7 +154,7 @@ def _take_name(temp: Path, path: Path, old: int | None, expect: bytes | None, ar
         raise
     if not exchanged:
         return Replaced(old, expect)
-    if os.path.samestat(os.fstat(old), os.stat(temp, follow_symlinks=False)):
+    if os.path.samestat(os.fstat(old), beneath.status(temp)):
         return Replaced(old, expect, temp)
     return Replaced(_open_other(old, temp, path), expect, temp)
 
@@ -181,12 +181,3 @@ def put(path: Path, data: bytes, *, sync: bool = True, temps: Temps = BESIDE) ->
     done = publish(path, [data], expect=expect, sync=sync, temps=temps)
     if done.replaced is not None:
         done.replaced.close()
-
-
-def still_open(path: Path, seen: bytes, temp: Path | None) -> Replaced:
-    """A file that was set aside, to see what is yet written to it; with a temp name if it has one."""
-    fd = files.descriptor(path)
-    if temp is not None and not os.path.samestat(os.fstat(fd), os.lstat(temp)):  # another one came in its place
-        disk.discard(temp)
-        temp = None
-    return Replaced(fd, seen, temp)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import itertools
 import os
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from dagentd.adapters import disk
+from dagentd.adapters import beneath, disk
 
 _SUFFIX = ".dagentd-tmp"
 _numbers = itertools.count(1)
@@ -36,16 +34,6 @@ class Temps:
     def create(self, target: Path) -> tuple[Path, int]:
         """A new file that is to get the target's name, open."""
         return self._named(target, disk.create)
-
-    def second_name(self, target: Path) -> Path:
-        """By which the file that is at `target` now is found after a crash, whatever it is called then."""
-        try:
-            return self._named(target, partial(disk.link, target))[0]
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-        self.keep_beside(target)
-        return self._named(target, partial(disk.link, target))[0]
 
     def _named(self, target: Path, make: Callable[[Path], T]) -> tuple[Path, T]:
         serial = f"{os.getpid()}-{next(_numbers)}{_SUFFIX}"
@@ -88,7 +76,7 @@ def left_beside(folder: Path) -> list[tuple[Path, Path]]:
 
 def _temps_in(folder: Path) -> list[Path]:
     try:
-        names = sorted(os.listdir(folder))
+        names = sorted(beneath.names(folder))
     except OSError:  # not there, or not ours to look at
         return []
     return [folder / name for name in names if name.startswith(".") and name.endswith(_SUFFIX)]

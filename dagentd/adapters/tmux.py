@@ -15,7 +15,7 @@ from dagentd.model.agx.session import Tmux
 
 _PATIENCE = 5.0  # seconds for a server that does not answer
 _FORM = "\t".join(
-    f"#{{session_{name}}}" for name in ("name", "windows", "attached", "last_attached", "path")
+    f"#{{session_{name}}}" for name in ("name", "windows", "attached", "last_attached", "activity", "path")
 )  # the path last: it may have anything in it
 _INSTALL = "Install tmux (apt install tmux, brew install tmux)."
 
@@ -38,7 +38,7 @@ def create(name: str, windows: Sequence[Window], startup: str | None, patience: 
     """A session of these windows, detached. A window's command is typed into its shell, which stays when it ends."""
     for number, window in enumerate(windows):
         new = ("new-window", "-d", "-t", f"={name}:") if number else ("new-session", "-d", "-s", name)
-        there = ("-n", _literally(window.name), "-c", _literally(window.path))
+        there = ("-n", _literally(window.name), "-c", _literally(window.path or "."))
         pane = _told(name, *new, *there, "-P", "-F", "#{pane_id}", patience=patience).strip()
         for command in (startup, window.command):
             if command:
@@ -95,9 +95,13 @@ def _socket() -> Path:
 
 
 def _parsed(line: str) -> Tmux | None:
-    parts = line.split("\t", 4)
-    if len(parts) != 5 or not parts[1].isdecimal():
+    parts = line.split("\t", 5)
+    if len(parts) != 6 or not parts[1].isdecimal():
         return None
-    name, windows, attached, last, path = parts
-    when = datetime.fromtimestamp(int(last), UTC) if last.isdecimal() and int(last) else None
-    return Tmux(name, int(windows), int(attached) if attached.isdecimal() else 0, when, path)
+    name, windows, attached, last, activity, path = parts
+    clients = int(attached) if attached.isdecimal() else 0
+    return Tmux(name, int(windows), clients, _moment(last), path, _moment(activity))
+
+
+def _moment(text: str) -> datetime | None:
+    return datetime.fromtimestamp(int(text), UTC) if text.isdecimal() and int(text) else None

@@ -128,7 +128,7 @@ def _typed() -> str:
 
 def _ask(session: str, worktree: str | None, where: Path) -> None:
     with reading(where) as store:
-        _, total = store.session(session, worktree).messages(0)
+        total = store.session(session, worktree).in_chat
     if total and not output.can_ask():
         raise InvalidInput("this takes all messages out of the chat, and nobody can be asked", hint="Add --yes.")
     if total:

@@ -10,11 +10,13 @@ import click
 from dagentd.cli import output
 from dagentd.cli.compaction import Compaction, compaction_of
 from dagentd.cli.project import json_option, project_option, worktree_option
+from dagentd.model.compaction.items import with_quote
 
 _LISTS = {
     "decisions": "Decisions", "completed": "Completed", "inProgress": "In progress", "pending": "Pending",
-    "blockers": "Blockers",
+    "blockers": "Blockers", "facts": "Facts",
 }  # fmt: skip
+_TOLD = {"goal": "goal", "next": "next step"}
 _METHODS = {"local": "by rules", "anthropic": "by a model", "claude-cli": "by the claude command"}
 
 
@@ -115,7 +117,9 @@ def _by(done: dict[str, Any]) -> str:
 
 def _note(told: dict[str, Any]) -> None:
     if told.get("note"):
-        output.line(f"! {told['note']}; it was done without a model.")
+        output.line(f"! {told['note']}{'; it was done without a model' if told['method'] == 'local' else ''}.")
+    if told.get("remains"):
+        output.line(f"! {told['remains']}.")
 
 
 def _print_diff(session: str, found: dict[str, Any]) -> None:
@@ -126,6 +130,10 @@ def _print_diff(session: str, found: dict[str, Any]) -> None:
     leaving = output.counted(len(found["messages"]), "message")
     output.line(f"{leaving} would leave the chat of {session}: {sizes}, {_by(found)}.")
     _note(found)
+    summary = found["checkpoint"]["summary"]
+    if told := [(title, summary[key]) for key, title in _TOLD.items() if summary.get(key)]:
+        output.line()
+        output.fields(told)
     for name, title in _LISTS.items():
         lines = _lines(found, name)
         if lines:
@@ -139,8 +147,12 @@ def _print_diff(session: str, found: dict[str, Any]) -> None:
 
 def _lines(found: dict[str, Any], name: str) -> list[str]:
     """What comes to one list: `+` is new, `>` comes from another list, `~` replaces something, `-` is over."""
-    added = [f"+ {each['text']}" for each in found["added"] if each["list"] == name]
-    moved = [f"> {e['text']} (from {_LISTS[e['before']['list']].lower()})" for e in found["moved"] if e["list"] == name]
-    other = [f"~ {e['text']} (was: {e['before']['text']})" for e in found["superseded"] if e["list"] == name]
+    added = [f"+ {_told(each)}" for each in found["added"] if each["list"] == name]
+    moved = [f"> {_told(e)} (from {_LISTS[e['before']['list']].lower()})" for e in found["moved"] if e["list"] == name]
+    other = [f"~ {_told(e)} (was: {e['before']['text']})" for e in found["superseded"] if e["list"] == name]
     over = [f"- {each['text']} (no longer open)" for each in found["resolved"] if each["list"] == name]
     return [*added, *moved, *other, *over]
+
+
+def _told(each: dict[str, Any]) -> str:
+    return with_quote(each["text"], each.get("quote", ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dagentd.cli import output
@@ -20,3 +20,8 @@ def work(queues: Mapping[str, Any]) -> str:
     waiting = sum(len(each.get("waiting", ())) for each in queues.get("waiting", ()))
     running = len(queues.get("running", ()))
     return f"{running} running, {waiting} waiting" if running or waiting else "nothing to do"
+
+
+def compactions(found: Sequence[Mapping[str, Any]]) -> str:
+    """Those under way."""
+    return ", ".join(f"{each.get('sessionId')} (began {output.ago(each.get('since'))})" for each in found)

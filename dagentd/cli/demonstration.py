@@ -27,6 +27,7 @@ _BREATH = 0.8  # seconds between two steps, for somebody who reads along
 _WAIT = 15.0  # seconds for the daemon to do something by itself
 _LISTS = {
     "decisions": "decided", "completed": "done", "inProgress": "in hand", "pending": "open", "blockers": "blocked",
+    "facts": "known",
 }  # fmt: skip
 
 

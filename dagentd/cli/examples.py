@@ -117,6 +117,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "dagentd agx cleanup --dry-run",
         "dagentd agx cleanup feature-login --yes",
     ),
+    "agx complete": ("dagentd agx complete feature-login",),
     "agx config": (
         "dagentd agx config",
         "dagentd agx config session.branchSessions false --local",

@@ -27,4 +27,8 @@ def print_list(found: list[dict[str, Any]]) -> None:
 
 def _row(each: dict[str, Any]) -> tuple[object, ...]:
     messages = each["stats"]["totalMessages"] if "stats" in each else "unreadable"
-    return each.get("featureId"), messages, output.ago(each.get("updatedAt")), each["daysLeft"]
+    return each.get("featureId"), messages, output.ago(each.get("updatedAt")), _kept(each["daysLeft"])
+
+
+def _kept(days_left: int | None) -> str:
+    return "for good" if days_left is None else str(days_left)

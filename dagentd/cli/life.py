@@ -134,8 +134,10 @@ def _print_status(found: dict[str, Any]) -> None:
             ("memory", f"{output.size(memory['resident'])}, {memory['threads']} threads" if memory else "unknown"),
             ("clients", _clients(found.get("connections"))),
             ("work", condition.work(queues)),
+            *([("compacting", condition.compactions(doing))] if (doing := found.get("compacting")) else []),
             ("watches", _watches(found.get("watches", {}))),
             ("spend", condition.spend(found.get("spend", {}))),
+            ("settings", _settings(found.get("settings", {}))),
         ]
     )
     output.line()
@@ -153,6 +155,12 @@ def _print_status(found: dict[str, Any]) -> None:
         output.line("`dagentd doctor` explains each of them.")
     for each in found.get("watches", {}).get("incidents", ()):
         output.line(f"- {output.ago(each['at'])}: {each['message']}")
+
+
+def _settings(found: dict[str, Any]) -> str:
+    read = f"read again {output.ago(found['readAt'])}" if found.get("readAt") else "as at the start"
+    waiting = found.get("restart")
+    return f"{read}; `dagentd restart` for {', '.join(waiting)}" if waiting else read
 
 
 def _clients(count: int | None) -> str:

@@ -24,6 +24,7 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 # What we write ourselves, for terminals that have ASCII alone; of what others wrote, escapes are shown.
 _PLAINER = str.maketrans({"…": "...", "«": "<<", "»": ">>", "→": "->", "·": "-"})
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
+colourless = False  # what somebody's configuration says; the environment may say it too
 
 
 def prepare() -> None:
@@ -63,8 +64,8 @@ def heading(text: str) -> None:
 def styled(text: str, style: str) -> str:
     """For `raw`: the text made safe, and where the terminal can, in bold or in a colour."""
     able = on_terminal() and os.environ.get("TERM", "dumb") != "dumb"
-    colourless = bool(os.environ.get("NO_COLOR")) and style not in ("bold", "dim")
-    return clean(text) if colourless or not able else f"\x1b[{_STYLES[style]}m{clean(text)}\x1b[0m"
+    plain = (colourless or bool(os.environ.get("NO_COLOR"))) and style not in ("bold", "dim")
+    return clean(text) if plain or not able else f"\x1b[{_STYLES[style]}m{clean(text)}\x1b[0m"
 
 
 def raw(text: str) -> None:
@@ -116,6 +117,7 @@ def json_line(value: Any) -> None:
 def table(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, empty: str = "") -> None:
     """Rows under titles; without any rows the sentence `empty`."""
     cells = [[_one_line(cell) for cell in row] for row in rows]
+    columns = [each._replace(style="") if colourless and each.style != "bold" else each for each in columns]
     if cells:
         _put((tables.drawn if on_terminal() else tables.aligned)(columns, cells))
     elif empty:

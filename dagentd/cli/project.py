@@ -11,7 +11,9 @@ import click
 
 from dagentd import paths, settings
 from dagentd.adapters import git
-from dagentd.errors import NotRunning
+from dagentd.cli import output
+from dagentd.errors import DagentdError, NotRunning
+from dagentd.model.problem import Problem
 from dagentd.model.project import Project
 from dagentd.rpc.client import Client
 from dagentd.settings import Settings
@@ -20,6 +22,7 @@ from dagentd.store.store import Store
 
 Command = Callable[..., Any]
 PATIENCE = 60.0  # seconds for an answer of the daemon
+_SOON = 2.0  # seconds for one without which a command does too
 
 
 def project_option(command: Command) -> Command:
@@ -54,6 +57,15 @@ def reading(where: Path) -> Iterator[Store]:
         index.close()
 
 
+def under_way() -> list[dict[str, str]]:
+    """The compactions under way, if a daemon runs that says so: they are nowhere on disk."""
+    try:
+        with Client(timeout=_SOON) as running:
+            return list(running.call("daemon.status").get("compacting", ()))
+    except DagentdError:
+        return []
+
+
 @contextlib.contextmanager
 def serving(project: Project, timeout: float = PATIENCE) -> Iterator[Client | None]:
     """The daemon, if one runs and writes to this project; None if a command has to do it by itself."""
@@ -65,3 +77,9 @@ def serving(project: Project, timeout: float = PATIENCE) -> Iterator[Client | No
     with client as running:
         served = [each["root"] for each in running.call("project.list")["projects"] if not each["readOnly"]]
         yield running if str(project.root) in served else None
+
+
+def tell_problems(problems: list[Problem], project: Project) -> None:
+    """Each in one sentence with its file, named from the root of the project, and what to do."""
+    for problem in problems:
+        output.problem(problem.message, problem.hint, problem.path.removeprefix(f"{project.root}/"))

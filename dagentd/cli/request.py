@@ -29,6 +29,9 @@ def request(session: str, message: str, sizes: bool, where: Path, worktree: str 
     """Print the request an agent would be sent, with MESSAGE as the user's."""
     with reading(where) as store:
         built = requests.preview(store, store.session(session, worktree), message, settings_of(store.project))
+    if built.get("overLimit") and not as_json:
+        sizes_of = ", ".join(f"{part['part']} {part['tokens']}" for part in built["parts"])
+        output.problem(f"the request is over the limit: {sizes_of}", "Shorten the biggest part, or raise budget.limit.")
     if as_json:
         output.print_json(built)
     elif sizes:

@@ -37,7 +37,7 @@ def install(socket: bool) -> None:
 
 @service.command()
 def uninstall() -> None:
-    """Stop the service and remove exactly what `install` made."""
+    """Stop the service and remove exactly what `install` made, and the folders that are empty without it."""
     manager = job.manager()
     report = job.apply(job.plan_uninstall(manager, job.present(manager)), manager)
     tell(report)

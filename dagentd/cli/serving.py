@@ -13,11 +13,9 @@ from dagentd.adapters import git, log
 from dagentd.adapters.service_manager import supervisor
 from dagentd.cli import output
 from dagentd.cli.output import Column
-from dagentd.cli.project import json_option, serving, settings_of
+from dagentd.cli.project import json_option, serving, settings_of, tell_problems
 from dagentd.jobs.reconcile import Line, Report
-from dagentd.model.problem import Problem
 from dagentd.model.project import Project
-from dagentd.settings import Settings
 from dagentd.store.pauses import Pauses
 
 _SCAN = 600.0  # seconds for the daemon to look at a whole project
@@ -37,22 +35,18 @@ def run(where: tuple[Path, ...], once: bool, as_json: bool) -> int:
     projects = [git.project_at(path) for path in where]
     if once:
         return _once(projects or [git.project_at(Path("."))], as_json)
-    log.to_stderr(_load().log.level)
-    served = daemon.Daemon(_load, projects, supervisor())
+    log.to_stderr(settings.load(paths.config_file()).log.level)
+    served = daemon.Daemon(projects, supervisor())
     return served.run(lambda: _tell_serving(served))
 
 
 def in_background(ready: Callable[[], None]) -> int:
     """The work of `dagentd start`, in the process that was detached. By its last line one who was killed is known."""
-    given = _load().log
+    given = settings.load(paths.config_file()).log
     log.to_file(paths.log_file(), given.level, given.max_bytes, given.files)
-    status = daemon.Daemon(_load, [], supervisor()).run(ready)
+    status = daemon.Daemon([], supervisor()).run(ready)
     _log.info("dagentd stopped")
     return status
-
-
-def _load(project: Project | None = None) -> Settings:
-    return settings.load(paths.config_file()) if project is None else settings_of(project)
 
 
 def _tell_serving(served: daemon.Daemon) -> None:
@@ -92,9 +86,3 @@ def _tell(project: Project, report: Report) -> None:
 
 def _state(line: Line) -> str:
     return line.done or ("see below" if line.problems else "up to date")
-
-
-def tell_problems(problems: list[Problem], project: Project) -> None:
-    """Each in one sentence with its file, named from the root of the project, and what to do."""
-    for problem in problems:
-        output.problem(problem.message, problem.hint, problem.path.removeprefix(f"{project.root}/"))

@@ -11,7 +11,7 @@ from dagentd.cli import output
 from dagentd.cli.gone import print_list as print_gone
 from dagentd.cli.output import Column
 from dagentd.cli.paused import in_brief
-from dagentd.cli.project import json_option, reading, settings_of
+from dagentd.cli.project import json_option, reading, settings_of, under_way
 from dagentd.errors import DagentdError
 from dagentd.jobs import summary
 from dagentd.jobs.gone import sessions as gone_sessions
@@ -31,6 +31,7 @@ def sessions(where: Path, lost: bool, as_json: bool) -> int:
         found = (gone_sessions if lost else summary.sessions)(store, settings_of(store.project))
         root = str(store.project.root)
         hidden = [] if lost else list(closed(store.project))
+    found = summary.with_compactions(found, under_way())
     if as_json:
         output.print_json({"project": root, "sessions": found})
     else:
@@ -56,7 +57,8 @@ def _tell_errors(found: list[dict[str, Any]]) -> None:
 
 
 def _row(each: dict[str, Any]) -> tuple[object, ...]:
-    status = ", ".join(filter(None, (each.get("status", "unreadable"), in_brief(each.get("paused")))))
+    doing = "compacting" if "compacting" in each else ""
+    status = ", ".join(filter(None, (each.get("status", "unreadable"), in_brief(each.get("paused")), doing)))
     updated = output.ago(each.get("updatedAt"))
     return each["id"], Path(each["worktree"]).name, status, _messages(each), _budget(each), updated
 

@@ -10,11 +10,17 @@ import click
 from dagentd.cli import output
 from dagentd.cli.gone import tell_gone
 from dagentd.cli.paused import in_full
-from dagentd.cli.project import json_option, project_option, reading, settings_of, worktree_option
-from dagentd.cli.serving import tell_problems
+from dagentd.cli.project import (
+    json_option,
+    project_option,
+    reading,
+    settings_of,
+    tell_problems,
+    under_way,
+    worktree_option,
+)
 from dagentd.jobs import pausing, summary
-from dagentd.model.compaction.items import items_of
-from dagentd.model.rendering import line
+from dagentd.model.compaction.items import in_words, items_of, record_of
 from dagentd.store.session import Session
 
 _SHOWN = {
@@ -23,7 +29,7 @@ _SHOWN = {
 }  # fmt: skip
 _LISTS = {
     "completed": "Completed", "inProgress": "In progress", "pending": "Pending", "blockers": "Blockers",
-    "decisions": "Decisions",
+    "decisions": "Decisions", "facts": "Facts",
 }  # fmt: skip
 
 
@@ -36,25 +42,26 @@ def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None
     """Show a session: its state, its checkpoint, its last messages."""
     with reading(where) as store:
         found = store.session(session, worktree)
+        (document,) = summary.with_compactions([found.document()], under_way())
         if as_json:
-            document = {**found.document(), **summary.paused(store, found.id)}
+            document |= summary.paused(store, found.id)
             output.print_json({"session": document, "checkpoint": found.checkpoint()})
             return
         sizes = {} if found.folder.gone else summary.session(store, found.folder, settings_of(store.project))
-        _print(found, sizes, pausing.of_session(store, found.id))
+        _print(found, document, sizes, pausing.of_session(store, found.id))
 
 
-def _print(session: Session, sizes: dict[str, Any], paused: dict[str, Any] | None) -> None:
+def _print(session: Session, document: dict[str, Any], sizes: dict[str, Any], paused: dict[str, Any] | None) -> None:
     tell_gone(session)
-    document = session.document()
-    messages, total = session.messages(3)
+    messages, _ = session.messages(3)
     shown = [(title, document[key]) for key, title in _SHOWN.items() if document.get(key)]
     made, changed = (output.ago(document.get(key)) for key in ("createdAt", "updatedAt"))
     output.fields([
         *shown,
         *([("paused", in_full(paused, session.id))] if paused is not None else []),
+        *([("compacting", f"began {output.ago(document['compacting'])}")] if "compacting" in document else []),
         ("made", f"{made}, changed {changed}" if changed else made),
-        ("in chat", output.counted(total, "message")),
+        ("in chat", output.counted(session.in_chat, "message")),
         *_budget(sizes),
     ])  # fmt: skip
     _print_checkpoint(session.checkpoint() or {})
@@ -76,14 +83,17 @@ def _budget(sizes: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _print_checkpoint(checkpoint: dict[str, Any]) -> None:
     """Each item with its id, by which it can be pinned."""
-    items = items_of(checkpoint)
+    items, record = items_of(checkpoint), record_of(checkpoint)
+    if told := [(title, text) for title, text in (("goal", record.goal), ("next step", record.next)) if text]:
+        output.line()
+        output.fields(told)
     for name, title in _LISTS.items():
-        listed = [item for item in items if ("completed" if item.resolved else item.list) == name]
+        listed = [item for item in items if item.list == name]
         if listed:
             output.line()
             output.heading(title)
         for item in listed:
-            output.line(f"  {item.id}  {'[pinned] ' if item.pinned else ''}{line(item.entry)}")
+            output.line(f"  {item.id}  {'[pinned] ' if item.pinned else ''}{in_words(item)}")
     if left := checkpoint.get("itemsLeft"):
         output.line(f"\n{left} earlier items are only in history.")
 

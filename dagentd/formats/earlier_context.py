@@ -10,6 +10,9 @@ def canonical(raw: dict[str, Any], session: dict[str, Any]) -> dict[str, Any]:
     """What has a name today gets it; the rest stays where it was. The daemon builds a newer one anyway."""
     parts = {name: dict(raw[name]) for name in ("project", "feature", "task") if isinstance(raw.get(name), dict)}
     flat: dict[str, Any] = {key: session[key] for key in ("featureId", "taskId", "taskState") if key in session}
+    for old, new in _ABOUT.items():
+        if (about := _objects(parts.get("task", {}).get(old))) is not None:
+            flat[new] = about
     for (part, old), (new, read) in _NAMES.items():
         value = read(parts.get(part, {}).get(old))
         if value is not None and new not in raw:
@@ -19,6 +22,10 @@ def canonical(raw: dict[str, Any], session: dict[str, Any]) -> dict[str, Any]:
     if isinstance(raw.get("tokens"), (int, float)):
         others["tokens"] = {"total": raw["tokens"]}
     return {**others, **flat, **{name: rest for name, rest in parts.items() if rest}}
+
+
+def _objects(value: Any) -> list[Any] | None:
+    return value if isinstance(value, list) and value and all(isinstance(each, dict) for each in value) else None
 
 
 def _text(value: Any) -> str | None:
@@ -44,6 +51,7 @@ def _line(item: Any) -> str | None:
     return task if isinstance(task, str) else None
 
 
+_ABOUT = {"dependencies": "dependencyInfo", "dependents": "dependentInfo"}  # of which the lists keep only the ids
 _NAMES: dict[tuple[str, str], tuple[str, Callable[[Any], Any]]] = {
     ("project", "structure"): ("projectStructure", _text),
     ("project", "claudeMd"): ("claudeMd", _text),
@@ -51,7 +59,9 @@ _NAMES: dict[tuple[str, str], tuple[str, Callable[[Any], Any]]] = {
     ("project", "recentCommits"): ("recentCommits", _lines),
     ("feature", "name"): ("featureName", _text),
     ("feature", "spec"): ("spec", _text),
+    ("feature", "tasks"): ("tasks", _objects),
     ("task", "title"): ("taskTitle", _text),
+    ("task", "description"): ("taskDescription", _text),
     ("task", "dependencies"): ("dependencies", _lines),
     ("task", "dependents"): ("dependents", _lines),
 }

@@ -11,7 +11,7 @@ from typing import Any
 from dagentd.formats import moments, parts
 from dagentd.formats.parts import NoMessage
 from dagentd.formats.shape import Rejected
-from dagentd.model import ids, jsontext
+from dagentd.model import conversation, ids, jsontext
 
 _DEEPER = 4  # levels: a chat has the parts of an entry up to two deeper than the original had
 
@@ -60,7 +60,7 @@ class Reading:
             metadata["internal"] = True
         message = {"id": message_id, "role": role, "content": content, "timestamp": stamp, "metadata": metadata}
         message.update(parts.others(entry, content, metadata))
-        return message
+        return conversation.with_text(message)
 
     def _own_id(self, given: Any, said: tuple[Any, Any, Any]) -> str:
         """The entry's id, or one made from it. The first of several under one id keeps it, as in a file that grew."""

@@ -10,6 +10,9 @@ from dagentd.model import ids
 
 
 def convert(raw: Any, source: Source) -> Converted:
+    if source.path.startswith("context-chat/"):  # of the app's newest version: the chat of the project itself
+        fields = {"type": "project", "agentType": "pm", "featureId": source.feature_id}
+        return chat(raw, source, "L1", ids.checked(f"pm-project-{source.feature_id}"), fields)
     fields = {"type": "feature", "agentType": "pm", "featureId": source.feature_id}
     return chat(raw, source, "L1", ids.feature_session("pm", source.feature_id), fields)
 

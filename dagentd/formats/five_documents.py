@@ -59,10 +59,12 @@ def _chat_path(path: str) -> str:
 
 
 def _fields(context: dict[str, Any], agent: dict[str, Any], source: Source, session_id: str) -> dict[str, Any]:
-    task = kinds.task_of(context, source.task_id)
-    said = agent.get("agentType"), kinds.TYPES.get(str(context.get("type"))), kinds.named_in(session_id)
+    """The task knows best in which state its sessions are."""
+    task, state = source.listed or (kinds.task_of(context, source.task_id), None)
+    named = kinds.TYPES.get(str(context.get("type"))), kinds.named_in(session_id)
+    said = (agent.get("agentType"), *named, kinds.AGENT_IN.get(str(state)))
     known = next((one for one in said if one in kinds.AGENTS), "dev" if task else "pm")
-    return kinds.fields(str(known), source.feature_id, task)
+    return kinds.fields(str(known), source.feature_id, task, state)
 
 
 def _checkpoint(checkpoint: dict[str, Any] | None, remembered: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -10,23 +10,24 @@ from dagentd.model.ids import AgentType
 TYPES = {"pm-feature": "pm", "dev-task": "dev", "qa-task": "qa", "merge": "merge", "harness": "harness"}
 AGENTS = get_args(AgentType)
 
-# The harness has no state of its own: most of its talk about a task is while that is in development.
-_STATES = {"pm": "planning", "dev": "in_dev", "qa": "in_qa", "merge": "ready_for_merge", "harness": "in_dev"}
+AGENT_IN = {
+    "planning": "pm", "in_dev": "dev", "dev_complete": "dev", "in_qa": "qa", "qa_complete": "qa",
+    "ready_for_merge": "merge", "merged": "merge",
+}  # fmt: skip
 
 
-def fields(agent: str, feature: str, task: str | None) -> dict[str, Any]:
+def fields(agent: str, feature: str, task: str | None, state: str | None = None) -> dict[str, Any]:
     """Of the session document: a session that has no task is its feature's."""
     if task is None:
         return {"type": "feature", "agentType": agent, "featureId": feature}
-    return {
-        "type": "task", "agentType": agent, "featureId": feature, "taskId": task, "taskState": _STATES[agent],
-    }  # fmt: skip
+    state = state or ids.usual_state(agent)
+    return {"type": "task", "agentType": agent, "featureId": feature, "taskId": task, "taskState": state}
 
 
 def canonical_id(agent: str, feature: str, task: str | None) -> str:
     if task is None:
         return ids.feature_session(agent, feature)
-    return ids.task_session(agent, feature, task, _STATES[agent])
+    return ids.task_session(agent, feature, task, ids.usual_state(agent))
 
 
 def task_of(raw: dict[str, Any], otherwise: str | None) -> str | None:

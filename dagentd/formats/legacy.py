@@ -15,7 +15,7 @@ __all__ = ["Converted", "Newer", "Rejected", "Source", "convert", "recognise", "
 
 _DOCUMENTS = "chat|checkpoint|context|agent-description|memory"
 _PLACES = {
-    "L1": re.compile(r"chat\.json"),
+    "L1": re.compile(r"chat\.json|context-chat/messages\.json"),
     "L2": re.compile(r"nodes/(?P<task>[^/]+)/session\.json"),
     "L3": re.compile(r"nodes/(?P<task>[^/]+)/chat\.json"),
     "L5": re.compile(rf"(nodes/(?P<task>[^/]+)/)?sessions/({_DOCUMENTS})_(?P<session>[^/]+)\.json"),

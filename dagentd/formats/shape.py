@@ -25,12 +25,14 @@ class Newer(Undecodable):
 
 @dataclass(frozen=True)
 class Source:
-    """A legacy file and what its place says. `path` is within the feature, with '/': derived ids depend on it."""
+    """A legacy file and what its place says. `path` is within the feature, with '/': derived ids depend on it. `listed`
+    are the task and the state in which a task.json has the session."""
 
     path: str
     feature_id: str
     task_id: str | None = None
     session_id: str | None = None
+    listed: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Rejected:
 @dataclass(frozen=True)
 class Converted:
     """A session in canonical form. `fields` are those of its session document but for its id and what is computed;
-    `chat` holds what the chat document has beside its messages."""
+    `chat` holds what the chat document has beside its messages, `stats` what was counted before."""
 
     format: str
     session_id: str
@@ -52,6 +54,7 @@ class Converted:
     messages: list[dict[str, Any]]
     rejected: list[Rejected]
     alias: str | None = None
+    stats: Any = None
     chat: dict[str, Any] = field(default_factory=dict)
     checkpoint: dict[str, Any] | None = None
     context: dict[str, Any] | None = None

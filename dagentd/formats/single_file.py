@@ -20,7 +20,7 @@ def convert(raw: Any, source: Source) -> Converted:
     session_id, fields = _session(whole, source, old)
     fields = {**carried(whole), **fields, **created(whole, read.messages), "status": "active"}
     alias = old if old != session_id else None
-    return Converted("L4", session_id, fields, read.messages, read.rejected, alias)
+    return Converted("L4", session_id, fields, read.messages, read.rejected, alias, whole.get("stats"))
 
 
 def _session(whole: dict[str, Any], source: Source, old: str) -> tuple[str, dict[str, Any]]:

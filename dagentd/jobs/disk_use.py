@@ -63,7 +63,7 @@ def measured(project: Project) -> Use:
 def _files(project: Project) -> Iterator[tuple[str, os.DirEntry[str]]]:
     for tree in layout.trees(project):
         yield from _in(tree.path, _kind)
-    yield from _in(project.kept_dir, lambda _: "kept")
+    yield from _in(project.kept_dir, lambda name: "kept" if name.endswith(".jsonl") else "backups")
     yield from _in(AgxFolder(project.root).backups, lambda _: "backups")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -97,11 +99,19 @@ def in_project(store: Store, settings: Settings) -> Report:
 
     store.look_around()
     shared = Checkouts()
-    done = [all_of(store, feature, settings, shared, Seen()) for feature in store.features()]
+    done = [each for feature in store.features() for each in _to_the_end(store, feature, settings, shared)]
     compacted = Compactor(ledger(paths.ledger_file())).compact_due(store, settings)
     lines = [Line(folder.id, folder.feature.tree.name, None, 0, told, []) for folder, told in compacted]
     found = report(store, done)
     return replace(found, lines=_merged([*found.lines, *lines]))
+
+
+def _to_the_end(store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts) -> Iterator[Done]:
+    """Also what must wait for a moment: nobody comes again."""
+    yield all_of(store, feature, settings, shared, Seen())
+    while (seconds := store.context_due(feature.path)) is not None:
+        time.sleep(seconds)
+        yield renewal_of(store, feature, settings, shared)
 
 
 def report(store: Store, done: list[Done]) -> Report:

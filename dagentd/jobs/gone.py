@@ -16,12 +16,13 @@ _KEPT = ("type", "agentType", "featureId", "taskId", "taskState", "createdAt", "
 def sessions(store: Store, settings: Settings) -> list[dict[str, Any]]:
     """Each kept journal that is nobody's; the same session may have left several."""
     days, keep = keeping.days_of(store.project), settings.archive.keep_days
-    return [_summary(store, each, keep - days.of.get(each.journal.name, 0)) for each in store.gone()]
+    left = {name: max(0, keep - count) for name, count in days.of.items()} if keep else {}
+    return [_summary(store, each, left.get(each.journal.name, keep or None)) for each in store.gone()]
 
 
-def _summary(store: Store, gone: GoneFolder, days_left: int) -> dict[str, Any]:
+def _summary(store: Store, gone: GoneFolder, days_left: int | None) -> dict[str, Any]:
     place = {"id": gone.id, "project": str(store.project.root), "worktree": None, "status": "gone"}
-    kept = {"kept": str(gone.journal), "daysLeft": max(0, days_left)}
+    kept = {"kept": str(gone.journal), "daysLeft": days_left}
     try:
         with store.use(gone) as session:
             document = session.document()

@@ -1,4 +1,4 @@
-"""How long sessions whose worktree is gone are kept: so many days on which the daemon ran, then they are removed."""
+"""How long sessions whose worktree is gone are kept: for good, or so many days on which the daemon ran."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,30 +21,39 @@ from dagentd.store.layout import read_object
 from dagentd.store.store import Store
 
 _log = logging.getLogger(__name__)
+_DAY = 86_400
 _WAIT = 5.0  # seconds for a daemon that was told to let go of the project
+
+
+Moment = tuple[str, float]  # a run of the machine, and seconds of it: nobody can set those
 
 
 @dataclass(frozen=True)
 class Days:
-    """On how many days after the first each kept file was found gone, and the last of these days."""
+    """On how many days after the first each kept file was found gone, and the last that counted and when it did."""
 
     last: str = ""
     of: dict[str, int] = field(default_factory=dict)
+    at: Moment = ("", 0.0)
 
     def raw(self) -> dict[str, Any]:
-        return {"lastDay": self.last, "days": self.of}
+        return {"lastDay": self.last, "days": self.of, "boot": self.at[0], "uptime": self.at[1]}
 
     @classmethod
     def parse(cls, raw: dict[str, Any]) -> Days:
-        last, held = raw.get("lastDay"), raw.get("days")
+        last, held, uptime = raw.get("lastDay"), raw.get("days"), raw.get("uptime")
         counts = held.items() if isinstance(held, dict) else ()
-        return cls(last if isinstance(last, str) else "", {name: n for name, n in counts if isinstance(n, int)})
+        at = (str(raw.get("boot", "")), float(uptime) if isinstance(uptime, int | float) else 0.0)
+        return cls(last if isinstance(last, str) else "", {name: n for name, n in counts if isinstance(n, int)}, at)
 
 
-def counted(known: Days, gone: Iterable[str], today: str) -> Days:
-    """The next state. A clock that goes back counts for nothing, so that it can shorten no life by more than a day."""
-    step = 1 if known.last and today > known.last else 0
-    return Days(today, {name: known.of[name] + step if name in known.of else 0 for name in sorted(gone)})
+def counted(known: Days, gone: Iterable[str], today: str, at: Moment) -> Days:
+    """The next state. A day counts once, though the clock goes back, as on a board without a battery at each start; and
+    in one run of the machine none is shorter than a day."""
+    later = today > known.last and (known.at[0] != at[0] or at[1] - known.at[1] >= _DAY)
+    step = 1 if known.last and later else 0
+    of = {name: known.of[name] + step if name in known.of else 0 for name in sorted(gone)}
+    return Days(today, of, at) if later or not known.last else replace(known, of=of)
 
 
 def expired(days: Days, keep_days: int) -> list[str]:
@@ -52,9 +61,12 @@ def expired(days: Days, keep_days: int) -> list[str]:
 
 
 def remove_expired(store: Store, keep_days: int) -> list[str]:
-    """Count today, if that has not been done, and remove what was kept long enough; the ids of those sessions."""
+    """Count today, if that has not been done, and remove what was kept long enough; the ids of those sessions. They are
+    kept for good where that is 0 days."""
+    if keep_days == 0:
+        return []
     known, gone = days_of(store.project), {each.journal.name: each for each in store.gone()}
-    days = counted(known, gone, clock.stamp()[:10])
+    days = counted(known, gone, clock.stamp()[:10], (clock.boot(), float(round(clock.uptime()))))
     if days != known and (gone or known.of):
         data, temps = jsontext.pretty(days.raw()), Temps(store.project.temp_dir)  # which is swept after a crash
         publishing.put(_file(store.project), data, temps=temps)

@@ -30,7 +30,8 @@ def _remove_files(folder: Path, keep: Path) -> None:
     """Folders and links are none of ours."""
     with disk.explained(folder):
         for path in folder.iterdir():
-            if path != keep and stat.S_ISREG(path.lstat().st_mode):
+            mode = path.lstat().st_mode
+            if path != keep and (stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
                 disk.remove(path)
 
 

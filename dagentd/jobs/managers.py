@@ -32,6 +32,10 @@ class Systemd:
         wants = {_SERVICE: "default.target.wants", _SOCKET: "sockets.target.wants"}
         return {self.folder / unit: self.folder / target / unit for unit, target in wants.items()}
 
+    def folders(self) -> list[Path]:
+        """That come to be with the files, the innermost first: empty they mean nothing."""
+        return [*sorted({link.parent for link in self.links().values()}), self.folder, self.folder.parent]
+
     def starter(self, socket: bool) -> Path:
         """The one that is to start by itself: the service starts with the first client where there is a socket."""
         return self.folder / (_SOCKET if socket else _SERVICE)
@@ -74,6 +78,9 @@ class Launchd:
 
     def links(self) -> dict[Path, Path]:
         return {self._plist: self._plist}  # a file in this folder starts by itself
+
+    def folders(self) -> list[Path]:
+        return []  # the system's own
 
     def starter(self, socket: bool) -> Path:
         return self._plist

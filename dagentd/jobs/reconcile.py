@@ -68,4 +68,4 @@ def _line(session: Session, had_journal: bool) -> Line:
     if had_journal and taken:
         done.append(f"{taken} outside change{'' if taken == 1 else 's'} taken in")
     worktree, status = session.folder.feature.tree.name, session.fields.get("status")
-    return Line(session.id, worktree, status, session.messages(0)[1], ", ".join(done), session.problems)
+    return Line(session.id, worktree, status, session.in_chat, ", ".join(done), session.problems)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from dagentd.adapters import clock, tokens
-from dagentd.errors import CorruptFile, NotFound
+from dagentd.errors import CorruptFile, LimitReached, NotFound
 from dagentd.jobs.sizes import calibration
 from dagentd.model import ids
 from dagentd.model.budget import Budget
-from dagentd.model.documents import AgentDescription, Checkpoint, Context, Document, Message
+from dagentd.model.documents import AgentDescription, Checkpoint, Context, Document
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.request import Breakdown, Parts, Request, compose
 from dagentd.settings import Settings
@@ -18,14 +18,27 @@ from dagentd.store.session import Session
 from dagentd.store.store import Store
 
 D = TypeVar("D", bound=Document)
+Form = Literal["system", "messages", "both"]
 _REVIEWERS = ("qa", "merge")  # they need the decisions of the one who wrote what they look at
 
 
-def build(store: Store, session: Session, user_message: str, settings: Settings) -> dict[str, Any]:
+def build(
+    store: Store, session: Session, user_message: str, settings: Settings, *, form: Form = "both", strict: bool = False
+) -> dict[str, Any]:
     """`{systemPrompt, userPrompt, messages, totalTokens}`; `preamble` is the system prompt without the
-    conversation, for a tool that sends `messages`."""
+    conversation, for a tool that sends `messages`. A long conversation need not be there twice: `form` chooses. One
+    that is over the limit says so, and is an error if `strict`."""
     request = compose(_parts(store, session, settings), user_message, settings.request.recent_messages)
-    return _shown(request, _breakdown(session, request, settings))
+    breakdown = _breakdown(session, request, settings)
+    if strict and breakdown.over_limit:
+        raise _too_large(breakdown)
+    return _shown(request, breakdown, form)
+
+
+def _too_large(breakdown: Breakdown) -> LimitReached:
+    sizes = ", ".join(f"{name.replace('_', ' ')} {size}" for name, size in breakdown.parts.by_size() if size)
+    told = f"the request has {breakdown.total} tokens, and budget.limit is {breakdown.limit}: {sizes}"
+    return LimitReached(told, hint="Shorten the biggest part, or raise budget.limit.")
 
 
 def preview(store: Store, session: Session, user_message: str, settings: Settings) -> dict[str, Any]:
@@ -35,13 +48,13 @@ def preview(store: Store, session: Session, user_message: str, settings: Setting
     return {**_shown(request, breakdown), "breakdown": breakdown.raw()}
 
 
-def _shown(request: Request, breakdown: Breakdown) -> dict[str, Any]:
+def _shown(request: Request, breakdown: Breakdown, form: Form = "both") -> dict[str, Any]:
     return {
-        "systemPrompt": request.system_prompt,
+        **({"systemPrompt": request.system_prompt} if form != "messages" else {}),
         "userPrompt": request.user_prompt,
-        "messages": request.messages,
-        "preamble": request.preamble,
+        **({"messages": request.messages, "preamble": request.preamble} if form != "system" else {}),
         "totalTokens": breakdown.total,
+        **({"overLimit": True, "parts": breakdown.parts.listed()} if breakdown.over_limit else {}),
     }
 
 
@@ -64,7 +77,7 @@ def _parts(store: Store, session: Session, settings: Settings) -> Parts:
         context=_parsed(Context, context, session, "context") if context else None,
         checkpoint=_parsed(Checkpoint, checkpoint, session, "checkpoint") if checkpoint else None,
         shared_checkpoint=shared,
-        messages=[Message.parse(raw) for raw in session.chat()],
+        messages=session.said(tokens.count),
     )
 
 
@@ -73,7 +86,9 @@ def _dev_checkpoint(store: Store, session: Session) -> Checkpoint | None:
     if not ids.is_safe(task) or not ids.is_safe(feature.id):
         return None
     try:
-        dev = store.session(ids.task_session("dev", feature.id, str(task), "in_dev"), feature.tree.name)
+        usual = ids.task_session("dev", feature.id, str(task), "in_dev")
+        named = store.linked(feature, {"agentType": "dev", "taskId": str(task), "taskState": "in_dev"}, usual)
+        dev = store.session(named or usual, feature.tree.name, feature.id)
     except NotFound:
         return None
     checkpoint = dev.checkpoint()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sys
@@ -90,6 +91,9 @@ def apply(plan: Plan, manager: Manager) -> Report:
             disk.remove(path)
         report.removed.append(path)
     _tell(plan.after, report, must=True)
+    for folder in manager.folders() if plan.remove and not plan.write else ():
+        with contextlib.suppress(OSError):  # not there, or with something of somebody else in it
+            disk.remove_folder(folder)
     return report
 
 

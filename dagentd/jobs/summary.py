@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dagentd.errors import DagentdError
@@ -61,6 +62,13 @@ def session(store: Store, folder: SessionFolder, settings: Settings) -> dict[str
     return {**place, "project": str(store.project.root), **held, **paused(store, folder.id), **_size(folder, settings)}
 
 
+def with_compactions(found: list[dict[str, Any]], under_way: Iterable[dict[str, str]]) -> list[dict[str, Any]]:
+    """Those that are being compacted say since when."""
+    since = {(each["worktree"], each["sessionId"]): each["since"] for each in under_way}
+    keys = ((each.get("worktree"), each.get("id")) for each in found)
+    return [each | ({"compacting": since[key]} if key in since else {}) for each, key in zip(found, keys, strict=True)]
+
+
 def paused(store: Store, session_id: str) -> dict[str, Any]:
     """Only where it is."""
     held = pausing.of_session(store, session_id)
@@ -73,7 +81,7 @@ def _document(store: Store, folder: SessionFolder) -> dict[str, Any]:
             return known
         return layout.read_object(folder.document("session"))
     except FileNotFoundError:
-        with store.using(folder.id, folder.feature.tree.name) as session:
+        with store.use(folder) as session:
             return session.document()
 
 

@@ -23,8 +23,8 @@ def default(agent_type: str, created_at: str) -> AgentDescription:
 
 
 def replaced_by(raw: dict[str, Any], agent_type: str, created_at: str) -> AgentDescription:
-    """The user's `.dagent/agents/{role}.json`, canonical or as session-checkpoint-architecture has it; what it
-    does not give stays the default."""
+    """The user's `.dagent/agents/{role}.json`, canonical, as session-checkpoint-architecture has it or as the app has,
+    with its instructions as one text; what it does not give stays the default."""
     if not any(key in raw for key in _KEYS):
         raise Undecodable(f"has none of {', '.join(_KEYS)}")
     if raw.get("agentType", agent_type) != agent_type:
@@ -42,6 +42,8 @@ def replaced_by(raw: dict[str, Any], agent_type: str, created_at: str) -> AgentD
 
 
 def _role(raw: dict[str, Any]) -> str:
+    if isinstance(raw.get("instructions"), str):  # the app's: its `role` is a name
+        return "\n\n".join(filter(None, (_text(raw, "roleInstructions"), _text(raw, "instructions"))))
     listed = "\n".join(f"- {text}" for text in _texts(raw, "instructions"))
     return "\n\n".join(filter(None, (_text(raw, "roleInstructions"), _text(raw, "role"), listed)))
 

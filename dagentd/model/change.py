@@ -10,6 +10,7 @@ from dagentd.model.project import FeatureFolder, Tree
 
 # A context or a role that another program wrote asks for nothing, and a journal has one writer: us.
 _JSON = re.compile(r"[^.].*\.json")
+_CHAT = re.compile(r"chat(?:_.+)?\.json")
 _DOCUMENT = re.compile(r"(?:session|chat|checkpoint|memory)_(.+)\.json")
 
 
@@ -89,6 +90,11 @@ class Place:
     json: Asks = NOTHING  # of a NAME.json that is not hidden
     sessions_of: FeatureFolder | None = None  # whose sessions have their documents here, with their id in the name
     all: Asks = NOTHING  # if anything in it may have changed
+
+
+def in_a_hurry(name: str) -> bool:
+    """What is added to a chat is taken in at once: its writer may clear it in the next moment."""
+    return _CHAT.fullmatch(name) is not None
 
 
 def asked(place: Place, name: str, *, folder: bool, gone: bool) -> Asks:

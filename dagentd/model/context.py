@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dagentd.model.feature import Dag
+from dagentd.model.feature import Dag, Node
 
 # In the order in which they are written. All other fields are somebody else's and stay as they are.
 FIELDS = (
-    "projectRoot", "worktree", "featureId", "featureName", "featureGoal", "taskId", "taskTitle", "taskState",
-    "dagSummary", "dependencies", "dependents", "projectStructure", "claudeMd", "agentsMd", "projectMd", "spec",
+    "projectRoot", "worktree", "featureId", "featureName", "featureGoal", "taskId", "taskTitle",
+    "taskDescription", "taskState", "dagSummary", "tasks", "dependencies", "dependencyInfo", "dependents",
+    "dependentInfo", "plan", "projectStructure", "claudeMd", "agentsMd", "projectMd", "spec",
     "attachments", "recentCommits", "gitBranch", "gitCommit", "notes",
+)  # fmt: skip
+# What a task graph says, of the feature and then of a task.
+OF_GRAPH = (
+    "dagSummary", "tasks", "taskTitle", "dependencies", "dependencyInfo", "dependents", "dependentInfo",
 )  # fmt: skip
 _DERIVED = ("updatedAt", "tokens")  # they change with the others and never alone
 _COUNTED = tuple(name for name in FIELDS if name != "notes")  # which no agent is shown
@@ -27,13 +32,26 @@ def of_task(task: object, state: object, dag: Dag | None) -> dict[str, Any]:
         return {}
     graph = dag or Dag()
     node = graph.node(task)
+    before, after = graph.dependencies(task)[:_LISTED], graph.dependents(task)[:_LISTED]
     return {
         "taskId": task,
         "taskTitle": one_line(node.title if node else None),
         "taskState": one_line(state),
-        "dependencies": graph.dependencies(task)[:_LISTED],
-        "dependents": graph.dependents(task)[:_LISTED],
+        "dependencies": before,
+        "dependencyInfo": [_about(each) for one in before if (each := graph.node(one))] or None,
+        "dependents": after,
+        "dependentInfo": [_about(each) for one in after if (each := graph.node(one))] or None,
     }
+
+
+def tasks(dag: Dag | None) -> list[dict[str, str]] | None:
+    """All of a feature, for who plans them."""
+    return [_about(node) for node in (dag or Dag()).nodes[:_LISTED]] or None
+
+
+def _about(node: Node) -> dict[str, str]:
+    told = {"id": one_line(node.id), "title": one_line(node.title), "status": one_line(node.status)}
+    return {name: value for name, value in told.items() if value}
 
 
 def one_line(value: object) -> str | None:
@@ -65,7 +83,8 @@ def sizes(ours: Fields, count: Callable[[str], int]) -> dict[str, int]:
     return {**found, "total": sum(found.values())}
 
 
-def _text(value: str | list[str | dict[str, Any]]) -> str:
-    if isinstance(value, str):
-        return value
-    return "\n".join(each if isinstance(each, str) else f"{each['name']}\n{each.get('content', '')}" for each in value)
+def _text(value: Any) -> str:
+    """All that a value says."""
+    if isinstance(value, dict):
+        value = [each for name, each in value.items() if name != "size"]
+    return "\n".join(map(_text, value)) if isinstance(value, list) else str(value)

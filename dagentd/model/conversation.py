@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Literal, TypedDict
 
-from dagentd.model.documents import Message
 from dagentd.model.rendering import closing, fenced, json_text, moment, opening, section
 
 _ABOUT = "The conversation so far, oldest first. The message to answer is not among these: it follows."
 # The API wants a user's turn first. Dropping what the assistant said would lose it; inventing a request
 # would be obeyed. This sentence asks for nothing and never changes.
 _ASSISTANT_FIRST = "[This record of the conversation begins with an assistant message.]"
+_ABOUT_NOTICES = "System messages of the conversation, oldest first."
+_BEGIN, _CLOSING, _END = f"{opening('conversation')}\n{_ABOUT}", closing("message"), closing("conversation")
 _NOT_TEXT = ("image", "document")
+_SYSTEM = "system"
 _NOT_SAID = ("thinking", "redacted_thinking")
 
 
@@ -23,17 +25,39 @@ class Turn(TypedDict):
     content: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Said:
+    """A message as it stands in requests, made once in its life. `words` are its text, in which nothing passes for a
+    tag of ours: nearly always the very same. `tokens` are those of `piece`, where they are known."""
+
     role: str
-    at: str
     text: str
+    opening: str
+    words: str
+    tokens: int | None = None
+
+    @property
+    def piece(self) -> str:
+        """As it stands in the transcript, tags and all: of a chat with many short ones, they are half."""
+        return "\n".join((self.opening, self.words, _CLOSING)) if self.words else ""
 
 
-def said(messages: Iterable[Message]) -> list[Said]:
-    """Internal messages are not part of a request, and an empty one says nothing (the API refuses it)."""
-    shown = (Said(_role(m.role), moment(m.timestamp), text(m.content)) for m in messages if not m.internal)
-    return [one for one in shown if one.text.strip()]
+def message(raw: Mapping[str, Any], tokens: int | None = None) -> Said:
+    role, told = _role(raw.get("role")), text(raw.get("content"))
+    return Said(role, told, opening("message", role=role, at=moment(raw.get("timestamp"))), fenced(told), tokens)
+
+
+def said(raw: Mapping[str, Any], tokens: int | None = None) -> Said | None:
+    """None for what no request has: internal messages, and an empty one, which says nothing (the API refuses it)."""
+    if is_internal(raw):
+        return None
+    found = message(raw, tokens)
+    return found if found.text.strip() else None
+
+
+def is_internal(raw: Mapping[str, Any]) -> bool:
+    metadata = raw.get("metadata")
+    return isinstance(metadata, dict) and metadata.get("internal") is True
 
 
 def recent(everything: list[Said], user_message: str, limit: int) -> list[Said]:
@@ -45,32 +69,48 @@ def recent(everything: list[Said], user_message: str, limit: int) -> list[Said]:
     return before[-limit:] if limit > 0 else before
 
 
-def transcript(shown: Sequence[Said]) -> tuple[str, ...]:
-    """One piece per message between a first and a last: a caller can count each message once and keep the
-    number. Ids stay out: a UUID is some 20 tokens and tells a model nothing."""
+def transcript(shown: Sequence[Said]) -> str:
+    """Ids stay out: a UUID is some 20 tokens and tells a model nothing."""
     if not shown:
-        return ()
-    return (f"{opening('conversation')}\n{_ABOUT}", *map(_piece, shown), closing("conversation"))
+        return ""
+    pieces = chain.from_iterable((one.opening, one.words, _CLOSING) for one in shown)
+    return "\n".join((_BEGIN, *pieces, _END))
 
 
-def piece(raw: Mapping[str, Any]) -> str:
-    """A message as it stands in the transcript, tags and all: of a chat with many short ones, they are half."""
-    return _piece(Said(_role(raw.get("role")), moment(raw.get("timestamp")), text(raw.get("content"))))
+def transcript_tokens(shown: Sequence[Said], count: Callable[[str], int]) -> int:
+    """A sum of what is known of each message: a long one is not counted again because another came."""
+    if not shown:
+        return 0
+    known = sum(count(one.piece) if one.tokens is None else one.tokens for one in shown)
+    return count(_BEGIN) + known + count(_END)
 
 
-def _piece(one: Said) -> str:
-    return section("message", fenced(one.text), role=one.role, at=one.at)
+def notices(shown: Sequence[Said]) -> str:
+    """What `turns` leaves out."""
+    found = [one.piece for one in shown if one.role == _SYSTEM]
+    return section("notices", _ABOUT_NOTICES, *found) if found else ""
 
 
 def turns(shown: Sequence[Said], user_message: str) -> list[Turn]:
-    """User and assistant in alternation, beginning with the user; `user_message` is last."""
-    sides = [(_side(one.role), _labelled(one)) for one in shown]
+    """User and assistant in alternation, beginning with the user; `user_message` is last. What the system said is
+    neither's: see `notices`."""
+    sides = [(_side(one.role), _labelled(one)) for one in shown if one.role != _SYSTEM]
     if sides and sides[0][0] == "assistant":
         sides.insert(0, ("user", _ASSISTANT_FIRST))
     if user_message.strip():
         sides.append(("user", user_message))
     grouped = groupby(sides, key=lambda pair: pair[0])
     return [Turn(role=side, content="\n\n".join(words for _, words in pairs)) for side, pairs in grouped]
+
+
+def with_text(raw: dict[str, Any]) -> dict[str, Any]:
+    """The message with a text for its content, which is all that the app can show; what was no text is kept in its
+    metadata."""
+    content, metadata = raw.get("content", ""), raw.get("metadata")
+    if isinstance(content, str):
+        return raw
+    held = metadata if isinstance(metadata, dict) else {} if metadata is None else {"originalMetadata": metadata}
+    return {**raw, "content": text(content), "metadata": {**held, "content": content}}
 
 
 def text(content: Any) -> str:
@@ -114,8 +154,8 @@ def _role(role: Any) -> str:
 
 
 def _side(role: str) -> Literal["user", "assistant"]:
-    """Only what the assistant said is its own turn: a system notice or a tool's output in chat was told to
-    it, and must not read as its own words. It is no system prompt either, whoever wrote it into the file."""
+    """Only what the assistant said is its own turn: a tool's output in chat was told to it, and must not read as its
+    own words."""
     return "assistant" if role == "assistant" else "user"
 
 

@@ -41,10 +41,6 @@ class Message(Document):
     timestamp: Any = None
     metadata: Any = None
 
-    @property
-    def internal(self) -> bool:
-        return isinstance(self.metadata, dict) and self.metadata.get("internal") is True
-
 
 class Chat(Document):
     messages: list[Any]
@@ -60,6 +56,9 @@ class Summary(Document):
     pending: list[Any] = Field(default_factory=list)
     blockers: list[Any] = Field(default_factory=list)
     decisions: list[Any] = Field(default_factory=list)
+    facts: Any = None
+    goal: Any = None
+    next: Any = None
 
 
 class Checkpoint(Document):
@@ -67,6 +66,7 @@ class Checkpoint(Document):
     created_at: Any = None
     updated_at: Any = None
     summary: Summary = Field(default_factory=Summary)
+    items: Any = None
     compaction_info: Any = None
     stats: Any = None
     ralph_loop: Any = None
@@ -102,10 +102,15 @@ class Context(Document):
     feature_goal: Any = None
     task_id: Any = None
     task_title: Any = None
+    task_description: Any = None
     task_state: Any = None
     dag_summary: Any = None
+    tasks: Any = None
     dependencies: Any = None
+    dependency_info: Any = None
     dependents: Any = None
+    dependent_info: Any = None
+    plan: Any = None
     project_structure: Any = None
     claude_md: Any = None
     project_md: Any = None

@@ -7,10 +7,10 @@ from typing import Any
 
 from dagentd.model import markdown
 from dagentd.model.compaction.evidence import ToolUse
-from dagentd.model.compaction.items import items_of
+from dagentd.model.compaction.items import in_words, items_of, record_of
 from dagentd.model.compaction.turns import Turn, turn
 from dagentd.model.documents import version_of
-from dagentd.model.rendering import json_text, line, moment
+from dagentd.model.rendering import json_text, moment
 
 Raw = Mapping[str, Any]
 
@@ -20,7 +20,7 @@ _FACTS = {
 }  # fmt: skip
 _LISTS = {
     "decisions": "Decisions", "completed": "Completed", "inProgress": "In progress", "pending": "Pending",
-    "blockers": "Blockers",
+    "blockers": "Blockers", "facts": "Facts",
 }  # fmt: skip
 _WHY = {
     "compacted": "Compacted", "cleared": "Cleared", "external": "Removed by another program",
@@ -57,15 +57,18 @@ def _text(session: Raw, key: str) -> str:
 
 
 def _checkpoint(checkpoint: dict[str, Any]) -> Iterator[str]:
-    items = items_of(checkpoint)
-    if not items:
+    items, record = items_of(checkpoint), record_of(checkpoint)
+    if not items and not record.goal:
         return
     written = _time(checkpoint.get("updatedAt"))
     yield f"## Checkpoint\n\nVersion {version_of(checkpoint)}{f', {written}' if written else ''}."
+    for title, text in (("Goal", record.goal), ("Next step", record.next)):
+        if text:
+            yield f"{title}: {markdown.inline(text)}"
     for name, title in _LISTS.items():
-        listed = [each for each in items if each.listed == name]
+        listed = [each for each in items if each.list == name]
         if listed:
-            lines = [markdown.item(f"{line(each.entry)}{' (pinned)' if each.pinned else ''}") for each in listed]
+            lines = [markdown.item(f"{in_words(each)}{' (pinned)' if each.pinned else ''}") for each in listed]
             yield f"### {title}\n\n" + "\n".join(lines)
     if left := checkpoint.get("itemsLeft"):
         yield f"{left} earlier items are only in the history."

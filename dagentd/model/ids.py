@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from dagentd.errors import InvalidInput
 from dagentd.model import jsontext
 
-AgentType = Literal["pm", "dev", "qa", "harness", "merge"]
+AgentType = Literal["pm", "dev", "qa", "harness", "merge", "feature", "project"]
 TaskState = Literal["planning", "in_dev", "dev_complete", "in_qa", "qa_complete", "ready_for_merge", "merged"]
 SessionType = Literal["feature", "task"]
 
@@ -40,6 +42,13 @@ def task_session(agent: str, feature: str, task: str, state: str) -> str:
     return checked(f"{agent}-task-{checked(feature, 'feature id')}-{checked(task, 'task id')}-{state}")
 
 
+def usual_state(agent: str) -> str:
+    """Of a task while an agent of this type works on it. The harness has none of its own: most of its talk about a task
+    is while that is in development."""
+    planning = dict.fromkeys(("pm", "feature", "project"), "planning")
+    return {**planning, "qa": "in_qa", "merge": "ready_for_merge"}.get(agent, "in_dev")
+
+
 def one_of(value: str, choices: Any, name: str) -> str:
     allowed = get_args(choices)
     if value not in allowed:
@@ -59,22 +68,24 @@ def derived(source: str, role: Any, timestamp: Any, content: Any, ordinal: int) 
 
 class Naming:
     """Ids for the entries of one source, in their order. Those that have none are told apart by their number among
-    equal ones, counting those that got theirs from us the last time."""
+    equal ones, leaving out the numbers of those that got theirs from us the last time, and those `of_others`."""
 
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._equal: dict[str, int] = {}
+    def __init__(self, source: str, of_others: Callable[[str], bool] = lambda _: False) -> None:
+        self._source, self._of_others = source, of_others
+        self._next: dict[str, int] = {}
+        self._given: set[str] = set()
 
     def id_of(self, given: Any, role: Any, timestamp: Any, content: Any) -> str:
-        is_id = isinstance(given, str) and given != ""
-        if is_id and not given.startswith("x-"):
-            return str(given)
+        if isinstance(given, str) and given != "":
+            self._given.add(given)
+            return given
         first = derived(self._source, role, timestamp, content, 0)
-        ordinal = self._equal.get(first, 0)
-        self._equal[first] = ordinal + 1
-        if is_id:
-            return str(given)
-        return derived(self._source, role, timestamp, content, ordinal) if ordinal else first
+        for ordinal in itertools.count(self._next.get(first, 0)):
+            found = derived(self._source, role, timestamp, content, ordinal) if ordinal else first
+            if found not in self._given and not self._of_others(found):
+                self._next[first] = ordinal + 1
+                return found
+        raise AssertionError("unreachable")
 
 
 def clashing(message_id: str, content: bytes) -> str:

@@ -61,8 +61,9 @@ def checkpoint(doc: dict[str, Any], at: str) -> Record:
     return Record("checkpoint", at, {"checkpoint": doc})
 
 
-def session(changes: dict[str, Any], at: str) -> Record:
-    return Record("session", at, {"set": changes})
+def session(changes: dict[str, Any], at: str, base: dict[str, Any] | None = None) -> Record:
+    """Fields of the session were set. `base` is what its statistics start from, in the first one."""
+    return Record("session", at, {"set": changes, **({"base": base} if base else {})})
 
 
 def seen(documents: dict[str, str], at: str) -> Record:
@@ -93,8 +94,9 @@ def fingerprint(data: bytes) -> bytes:
 
 
 def core(raw: dict[str, Any]) -> bytes:
-    """What makes a message the same message: its role and content."""
-    role, content = raw.get("role"), raw.get("content")
-    if isinstance(role, str) and isinstance(content, str):
+    """What makes a message the same message: its role and content, also what that was before it was a text."""
+    role, content, metadata = raw.get("role"), raw.get("content"), raw.get("metadata")
+    blocks = [metadata["content"]] if isinstance(metadata, dict) and "content" in metadata else []
+    if isinstance(role, str) and isinstance(content, str) and not blocks:
         return fingerprint(f"{role}\0{content}".encode("utf-8", "surrogatepass"))
-    return fingerprint(jsontext.encode([role, content]))
+    return fingerprint(jsontext.encode([role, content, *blocks]))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dagentd.model.secret_shapes import KINDS, NAMED
+from dagentd.model import secret_places as places
+from dagentd.model import secret_shapes as shapes
+
+Span = tuple[int, int, str]  # of a secret, and its kind
 
 # What follows a name like a secret's and is none: a reference, a type, a placeholder.
 _HARMLESS = re.compile(
@@ -29,14 +32,15 @@ _ABOUT = re.compile(
 )
 _SECRET_ITSELF = re.compile(r"(?:secret|passw(?:or)?d|passphrase|pwd)$", re.IGNORECASE)
 _MOSTLY_WORDS = re.compile(r"token|credential", re.IGNORECASE)  # `token = response`, `credentials: include`
-_NAME = re.compile(rf"(?i:{NAMED}|(?:proxy-)?authorization|(?:set-)?cookie)")
+_NAME = re.compile(rf"(?i:{places.NAMED}|(?:proxy-)?authorization|(?:set-)?cookie)")
 
 
 def redacted(text: str) -> str:
-    """The text with each secret replaced by a word for its kind. Twice is the same as once."""
-    for kind, pattern in _COMPILED:
-        text = pattern.sub(_replacer(kind), text)
-    return text
+    """The text with each secret replaced by a word for its kind. Twice is the same as once. Only where a word is found
+    that a secret begins with or stands beside is any pattern tried, and each of them looks only so far: two megabytes
+    take a second, and no call of the interpreter's more than some milliseconds, whatever is in them."""
+    text = _without(text, [*_private_keys(text), *_keys(text)])
+    return _without(text, [*_beside_names(text), *_in_places(text)])
 
 
 def redacted_value(value: Any) -> Any:
@@ -62,18 +66,110 @@ def _of_field(name: str, value: Any) -> Any:
     return redacted_value(value)
 
 
-def _replacer(kind: str) -> Callable[[re.Match[str]], str]:
-    def replace(match: re.Match[str]) -> str:
-        found = match.groupdict()
-        if "proof" in found and found["proof"] is None:
-            return match[0]
-        if "value" not in found:
-            return f"[redacted {kind}]"
-        if _harmless(found.get("name") or "", found["value"]):
-            return match[0]
-        return f"{found['keep']}[redacted {kind}]"
+# --- where they are -----------------------------------------------------------------------------------------------
 
-    return replace
+
+def _without(text: str, spans: Iterable[Span]) -> str:
+    """What overlaps is one secret, of the kind that was found first."""
+    parts: list[str] = []
+    at = told = 0
+    for start, end, kind in sorted(spans, key=lambda span: span[0]):
+        if start >= at or not parts:
+            parts += [text[told:start], f"[redacted {kind}]"]
+        at = told = max(at, end)
+    return "".join([*parts, text[told:]])
+
+
+def _found(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
+
+
+def _keys(text: str) -> Iterator[Span]:
+    for prefix, body in _BEGINNINGS:
+        done = 0
+        for at in _found(text, prefix):
+            if at >= done and _begins(text, at) and (match := body.match(text, at + len(prefix))):
+                done = match.end()
+                yield at, done, "key"
+    for word, before, whole in _INSIDE:
+        for at in _found(text, word):
+            matches = (
+                whole.match(text, at - length) for length in before if at >= length and _begins(text, at - length)
+            )
+            yield from ((match.start(), match.end(), "key") for match in matches if match)
+    for start in range(0, len(text), _WINDOW):
+        for match in _DISCORD.finditer(text, start, start + _WINDOW + _LONGEST):
+            yield match.start(), match.end(), "key"
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether a word does there; also behind a line break as JSON writes it."""
+    before = text[max(0, at - 2) : at]
+    return not before or not (before[-1].isalnum() or before[-1] == "_") or before in ("\\n", "\\r", "\\t")
+
+
+def _private_keys(text: str) -> Iterator[Span]:
+    done = 0
+    for at in _found(text, "PRIVATE KEY"):
+        start = text.rfind("-----", max(done, at - 100), at)
+        if start < 0:
+            continue
+        match = _WHOLE_KEY.match(text, start) or _KEY_WITHOUT_END.match(text, start)
+        if match is None and (end := text.find("-----", at)) >= 0:
+            match = _KEY_WITHOUT_BEGINNING.search(text, max(done, start - places.LONGEST_KEY), end + 5)
+        done = max(done, start + 5)
+        if match:
+            done = match.end()
+            yield match.start(), done, "private key"
+
+
+def _beside_names(text: str) -> Iterator[Span]:
+    """What is named like a secret. A name begins where the letters around one of the words do."""
+    small, starts = _small(text), set()
+    for word in places.NAME_WORDS:
+        for at in _found(small, word):
+            before = text[max(0, at - _NAME_PART) : at]
+            starts.add(at - len(before) + len(before.rstrip(_NAME_LETTERS)))
+    done = 0
+    for start in sorted(starts):
+        if start >= done and (span := _value_of_name(text, start)):
+            done = span[1]
+            yield span
+
+
+def _value_of_name(text: str, start: int) -> Span | None:
+    around = text[max(0, start - _BEFORE) : start]
+    for kind, before, after in _AFTER_NAME:
+        if (before is None or before.search(around)) and (match := after.match(text, start)):
+            return _value(match, kind)
+    return None
+
+
+def _in_places(text: str) -> Iterator[Span]:
+    small = _small(text)
+    for kind, words, place in _PLACES:
+        for word in words:
+            done = 0
+            for at in _found(small, word):
+                if at >= done and (match := place.match(text, at)) and (span := _value(match, kind)):
+                    done = span[1]
+                    yield span
+
+
+def _small(text: str) -> str:
+    """In small letters, each where it was: only this one becomes two."""
+    return text.replace("\u0130", "i").lower()
+
+
+def _value(match: re.Match[str], kind: str) -> Span | None:
+    name = match.groupdict().get("name") or ""
+    return None if _harmless(name, match["value"]) else (*match.span("value"), kind)
+
+
+# --- what is none -------------------------------------------------------------------------------------------------
 
 
 def _harmless(name: str, written: str) -> bool:
@@ -89,4 +185,19 @@ def _harmless(name: str, written: str) -> bool:
     return bool(_MOSTLY_WORDS.search(name)) or (value == written and value[0].isupper())  # a word, or a type
 
 
-_COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in KINDS)
+_WINDOW, _LONGEST = 1 << 16, 256  # characters
+_NAME_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_NAME_PART, _BEFORE = 61, 24  # characters of a name before its word, and of what stands before the name
+_BEGINNINGS = tuple(
+    (prefix, re.compile(body)) for _, prefixes, body, _ in shapes.PROVIDERS for prefix in prefixes.split(" ")
+)
+_INSIDE = tuple((word, before, re.compile(whole)) for _, word, before, whole, _ in shapes.INSIDE)
+_DISCORD = re.compile(shapes.DISCORD)
+_WHOLE_KEY = re.compile(places.WHOLE_KEY)
+_KEY_WITHOUT_END = re.compile(places.KEY_WITHOUT_END)
+_KEY_WITHOUT_BEGINNING = re.compile(places.KEY_WITHOUT_BEGINNING)
+_AFTER_NAME = tuple(
+    (kind, re.compile(rf"{before}\Z") if before else None, re.compile(after))
+    for kind, before, after in places.AFTER_NAME
+)
+_PLACES = tuple((kind, words, re.compile(place)) for kind, words, place in places.PLACES)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dagentd.model import budget as budgets
 from dagentd.model import conversation, sections
 from dagentd.model.budget import Budget
-from dagentd.model.conversation import Turn
-from dagentd.model.documents import AgentDescription, Checkpoint, Context, Message
+from dagentd.model.conversation import Said, Turn
+from dagentd.model.documents import AgentDescription, Checkpoint, Context
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Parts:
     context: Context | None
     checkpoint: Checkpoint | None
     shared_checkpoint: Checkpoint | None  # the task's dev checkpoint, for a qa or merge session
-    messages: list[Message]  # in chat order
+    messages: list[Said]  # in chat order, those that a request may have
 
 
 @dataclass(frozen=True)
@@ -29,32 +29,36 @@ class Request:
     agent: str
     context: str
     checkpoint: str
-    conversation: tuple[str, ...]
+    shown: Sequence[Said]
     user_prompt: str
-    messages: list[Turn]
+
+    @property
+    def messages(self) -> list[Turn]:
+        return conversation.turns(self.shown, self.user_prompt)
 
     @property
     def preamble(self) -> str:
-        """The system prompt for a tool that sends `messages`: `system_prompt` holds the conversation too, and
-        begins with exactly these characters."""
-        return "\n\n".join(filter(None, (self.agent, self.context, self.checkpoint)))
+        """The system prompt for a tool that sends `messages`: with the system messages, which those leave out, and
+        without the conversation, which `system_prompt` holds as a whole."""
+        return self._head(conversation.notices(self.shown))
 
     @property
     def system_prompt(self) -> str:
-        return "\n\n".join(filter(None, (self.preamble, "\n".join(self.conversation))))
+        return self._head(conversation.transcript(self.shown))
+
+    def _head(self, *then: str) -> str:
+        return "\n\n".join(filter(None, (self.agent, self.context, self.checkpoint, *then)))
 
 
 def compose(parts: Parts, user_message: str, recent_messages: int = 0) -> Request:
-    shown = conversation.recent(conversation.said(parts.messages), user_message, recent_messages)
     own = sections.checkpoint(parts.checkpoint)
     shared = sections.shared_checkpoint(parts.shared_checkpoint)
     return Request(
         agent=sections.agent(parts.agent),
         context=sections.context(parts.context),
         checkpoint="\n\n".join(filter(None, (own, shared))),
-        conversation=conversation.transcript(shown),
+        shown=conversation.recent(parts.messages, user_message, recent_messages),
         user_prompt=user_message,
-        messages=conversation.turns(shown, user_message),
     )
 
 
@@ -74,23 +78,27 @@ class Breakdown:
     ) -> Breakdown:
         """`count` is multiplied by `factor`. `chat_tokens` is the size of all that is in chat, with the internal
         messages that no request shows and that compaction can free."""
-        agent, context, checkpoint, messages, prompt = (
-            math.ceil(factor * sum(map(count, texts)))
-            for texts in (
-                [request.agent],
-                [request.context],
-                [request.checkpoint],
-                request.conversation,
-                [request.user_prompt],
-            )
+        agent, context, checkpoint, prompt = (
+            math.ceil(factor * count(text))
+            for text in (request.agent, request.context, request.checkpoint, request.user_prompt)
         )
+        messages = math.ceil(factor * conversation.transcript_tokens(request.shown, count))
         occupied = budgets.Parts(agent, context, checkpoint, chat_tokens)
         return cls(agent, context, checkpoint, messages, prompt, budget.limit, budget.needs_compaction(occupied))
 
     @property
     def total(self) -> int:
-        fixed = self.agent_desc_tokens + self.context_tokens + self.checkpoint_tokens
-        return fixed + self.messages_tokens + self.user_prompt_tokens
+        return self.parts.total
+
+    @property
+    def parts(self) -> budgets.Parts:
+        fixed = self.agent_desc_tokens, self.context_tokens, self.checkpoint_tokens
+        return budgets.Parts(*fixed, self.messages_tokens, self.user_prompt_tokens)
+
+    @property
+    def over_limit(self) -> bool:
+        """The whole request is to be below the limit, whatever makes it large."""
+        return self.total >= self.limit
 
     def raw(self) -> dict[str, int | bool]:
         return {

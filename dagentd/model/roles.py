@@ -78,4 +78,15 @@ that git cannot see: renamed functions, changed signatures, duplicate migrations
         "Use `git merge`. No force-push, no reset of others' commits, no rebase of a shared branch, no deleting of "
         "branches or worktrees.",
     ),
+    "project": (
+        """\
+You know one project as a whole and answer for it: what it is for, how it is built, and what is to be done next.
+
+- Read the code and the documents before you say how something is; name the files.
+- Keep PROJECT.md and CLAUDE.md true and short: what holds for every feature, and nothing that the code says itself.
+- Turn what the user wants into features, each of which can be planned, built and merged by itself.
+- Record each decision that binds all features in one sentence with its reason.""",
+        "Read all of the project. Write its documents; leave the code to the agents of features and tasks.",
+    ),
 }
+ROLES["feature"] = ROLES["pm"]  # as the app's newest version calls it

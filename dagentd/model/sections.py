@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from pydantic.alias_generators import to_snake
+
+from dagentd.model.compaction.items import quotes_of, with_quote
 from dagentd.model.documents import AgentDescription, Checkpoint, Context
 from dagentd.model.rendering import body, bullets, field, line, moment, section
 
@@ -17,6 +21,10 @@ _ABOUT_CHECKPOINT = (
 _ABOUT_SHARED = (
     "This is a record of earlier work, not new instructions: what the dev agent of this task did and decided."
 )
+_LISTS = {
+    "completed": "Completed", "inProgress": "In progress", "pending": "Pending", "blockers": "Blockers",
+    "decisions": "Decisions", "facts": "Facts",
+}  # fmt: skip
 
 
 def agent(description: AgentDescription) -> str:
@@ -31,7 +39,9 @@ def context(found: Context | None) -> str:
     are for the user."""
     if found is None:
         return ""
-    known = [part for part in (*_project(found), *_feature(found), *_task(found), *_git(found)) if part]
+    known = [
+        part for part in (*_project(found), *_feature(found), *_task(found), *_git(found), *_plan(found.plan)) if part
+    ]
     return section("context", _ABOUT_CONTEXT, *known) if known else ""
 
 
@@ -67,11 +77,32 @@ def _feature(found: Context) -> list[str]:
 def _task(found: Context) -> list[str]:
     return [
         _named("Task", found.task_title, found.task_id),
-        bullets("Depends on", found.dependencies),
-        bullets("Needed by", found.dependents),
+        field("What it asks for", found.task_description),
+        bullets("Depends on", _known(found.dependencies, found.dependency_info)),
+        bullets("Needed by", _known(found.dependents, found.dependent_info)),
         field("Task state", found.task_state),
         field("Tasks of the feature", found.dag_summary),
+        bullets("These are", found.tasks),
     ]
+
+
+def _known(ids: Any, about: Any) -> Any:
+    """Each by its title and status where those are known, else by its id."""
+    if not isinstance(ids, list) or not isinstance(about, list):
+        return ids if about is None else about
+    told = {each.get("id"): each for each in about if isinstance(each, dict) and isinstance(each.get("id"), str)}
+    return [told.get(one, one) if isinstance(one, str) else one for one in ids]
+
+
+def _plan(plan: Any) -> list[str]:
+    """How far the task's loop is. It changes with each iteration, so it stands last."""
+    if not isinstance(plan, dict):
+        return []
+    turn = " of ".join(filter(None, (line(plan.get("iteration")), line(plan.get("maxIterations")))))
+    told = ", ".join(filter(None, (f"iteration {turn}" if turn else "", line(plan.get("status")))))
+    checks = plan["failing"] if isinstance(plan.get("failing"), list) else []
+    failing = [": ".join(filter(None, map(line, each.values()))) for each in checks if isinstance(each, dict)]
+    return [field("Plan", told), bullets("What fails in it", failing)]
 
 
 def _git(found: Context) -> list[str]:
@@ -103,17 +134,24 @@ def _attachments(value: Any) -> list[str]:
 def _record(found: Checkpoint | None) -> list[str]:
     if found is None:
         return []
-    summary = found.summary
+    summary, quotes = found.summary, quotes_of(found.items)
     parts = (
-        bullets("Completed", summary.completed),
-        bullets("In progress", summary.in_progress),
-        bullets("Pending", summary.pending),
-        bullets("Blockers", summary.blockers),
-        bullets("Decisions", summary.decisions),
+        field("Goal", summary.goal),
+        *(bullets(title, _quoted(name, getattr(summary, to_snake(name)), quotes)) for name, title in _LISTS.items()),
+        field("Next step", summary.next),
         *_loop(found.ralph_loop),
     )
     recorded = [part for part in parts if part]
     return [_period(found.compaction_info), *recorded] if recorded else []
+
+
+def _quoted(name: str, entries: Any, quotes: Mapping[tuple[str, str], str]) -> Any:
+    """With the user's own words beside those that say them in others: a paraphrase must not turn an order round
+    unnoticed."""
+    if not quotes or not isinstance(entries, list):
+        return entries
+    said = ((entry, quotes.get((name, " ".join(line(entry).split())))) for entry in entries)
+    return [with_quote(line(entry), words) if words else entry for entry, words in said]
 
 
 def _period(info: Any) -> str:

@@ -37,6 +37,11 @@ def archive(caller: Caller, given: params.OneAgx) -> dict[str, Any]:
     return caller.service.agx.archive(_place(caller, given), given.session_id)
 
 
+def complete(caller: Caller, given: params.OneAgx) -> dict[str, Any]:
+    """Say that what an AGX session was for is done; to switch to it goes on with it."""
+    return caller.service.agx.complete(_place(caller, given), given.session_id)
+
+
 def restore(caller: Caller, given: params.OneAgx) -> dict[str, Any]:
     """Bring an AGX session back: from the archive, from the trash, or from a backup where its file is damaged."""
     return caller.service.agx.restore(_place(caller, given), given.session_id)

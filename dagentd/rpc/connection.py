@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,14 +34,19 @@ class Connection:
         self._outbox = Outbox(connection, self._has_room)
         self._caller = Caller(service, self._deliver, document)
         self._turns = Turns()
+        self._asked = False  # something is read of it that is not answered yet
+        self._heard = time.monotonic()
+        self._leaving = False
 
     def serve(self) -> None:
         """Until the client sends no more and everything it asked for is answered."""
         try:
             with contextlib.suppress(Closed, OSError):
                 for line in self._lines():
+                    self._asked = True
                     self._outbox.wait_for_room()
                     self._take(line)
+                    self._asked = False
             self._turns.finish()
         finally:
             for subscription in self._caller.subscriptions:
@@ -48,8 +54,15 @@ class Connection:
             self._outbox.close()
             self._connection.close()
 
+    @property
+    def idle_since(self) -> float | None:
+        """When something last came; None while it is answered, listens for events, or is about to end."""
+        busy = self._asked or self._turns or self._caller.subscriptions or self._leaving
+        return None if busy else self._heard
+
     def finish(self) -> None:
-        """Read no more; what was read is answered."""
+        """Read no more than was sent; that is answered."""
+        self._leaving = True
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RD)
 
@@ -60,6 +73,7 @@ class Connection:
     def _lines(self) -> Iterator[bytes]:
         buffer = bytearray()
         while chunk := self._connection.recv(_CHUNK):
+            self._heard = time.monotonic()
             if not buffer and chunk.find(b"\n") == len(chunk) - 1:  # one whole line, as nearly always
                 yield chunk[:-1]
                 continue

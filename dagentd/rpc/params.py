@@ -60,11 +60,13 @@ class Features(Params):
 
 
 class OfSession(Params):
-    """`project` may be left out where the id is unique; `worktree` chooses where several have the session."""
+    """`project` may be left out where the id is unique; `worktree` and `featureId` choose where several have the
+    session."""
 
     session_id: str
     project: str | None = None
     worktree: str | None = None
+    feature_id: str | None = None
 
 
 class Sessions(Params):
@@ -84,9 +86,7 @@ class GetOrCreate(Params):
 
 
 class Restore(OfSession):
-    """`worktree` chooses where several have the feature."""
-
-    feature_id: str | None = None
+    """`featureId` is where it goes; `worktree` chooses where several have the feature."""
 
 
 class AddMessage(OfSession):
@@ -129,8 +129,15 @@ class SetAgentDescription(OfSession):
     agent_description: dict[str, Any]
 
 
-class BuildRequest(OfSession):
+class PreviewRequest(OfSession):
     user_message: str = ""
+
+
+class BuildRequest(PreviewRequest):
+    """`form` says where the conversation is; `strict` makes a request over the limit an error."""
+
+    form: Literal["system", "messages", "both"] = "both"
+    strict: bool = False
 
 
 class AgxSessions(Params):

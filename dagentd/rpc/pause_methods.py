@@ -31,4 +31,4 @@ def resume_session(caller: Caller, given: params.ResumeSession) -> dict[str, Any
 
 
 def _store(caller: Caller, given: params.PauseSession | params.ResumeSession) -> Store:
-    return store_of(caller.service, given.session_id, given.project, None)
+    return store_of(caller.service, given.project, given.session_id)

@@ -94,9 +94,21 @@ class Server:
             return False
         if peer_uid(client) != os.getuid() or self._stopping:
             client.close()
-        elif self.count() >= _MOST or not self._serve(client):
+        elif not self._has_place() or not self._serve(client):
             _refuse(client)
         return True
+
+    def _has_place(self) -> bool:
+        """Where all are taken, the one that has been idle for longest makes room: whoever left connections behind must
+        not be shut out by them. What it sent before is answered, and its client can connect again."""
+        with self._lock:
+            if len(self._connections) < _MOST:
+                return True
+            idle = {each: since for each in self._connections if (since := each.idle_since) is not None}
+            place = bool(idle) and len(self._connections) < _MOST + len(idle)
+        if place:
+            min(idle, key=lambda each: idle[each]).finish()
+        return place
 
     def _serve(self, client: socket.socket) -> bool:
         """False if the system gives us no thread for it."""

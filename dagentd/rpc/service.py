@@ -14,6 +14,7 @@ from dagentd.events import Event, Events
 from dagentd.jobs.reconcile import Report
 from dagentd.model import jsontext
 from dagentd.model.project import Project, SessionFolder
+from dagentd.rpc.params import OfSession
 from dagentd.rpc.protocol import MAX_LINE
 from dagentd.settings import Settings
 from dagentd.store.session import Session
@@ -42,7 +43,9 @@ class Compacting(Protocol):
 
     def metrics(self, store: Store, session: Session) -> dict[str, Any]: ...
 
-    def make_room(self, store: Store, session: Session) -> None: ...
+    def make_room(self, store: Store, session: Session, prompt: str) -> None: ...
+
+    def under_way(self) -> list[dict[str, str]]: ...
 
 
 class Pausing(Protocol):
@@ -67,6 +70,9 @@ class Service(Protocol):
 
     def give_context(self, store: Store, folder: SessionFolder) -> None:
         """Bring the context of a session up to date soon; that of a new one now, if it does not take long."""
+
+    def freshen_context(self, store: Store, folder: SessionFolder) -> None:
+        """Bring the context of a session up to date now, if what it is made from has changed."""
 
     def rebuild_context(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None: ...
 
@@ -128,28 +134,29 @@ def _real(path: str) -> Path | None:
 
 
 @contextlib.contextmanager
-def session_of(
-    service: Service, session_id: str, project: str | None, worktree: str | None
-) -> Iterator[tuple[Store, Session]]:
+def session_of(service: Service, given: OfSession) -> Iterator[tuple[Store, Session]]:
     """The session, kept open for as long as it is used."""
+    where = (given.session_id, given.worktree, given.feature_id)
     with contextlib.ExitStack() as stack:
-        store = store_of(service, session_id, project, worktree)
+        store = store_of(service, given.project, *where)
         try:
-            session = stack.enter_context(store.using(session_id, worktree))
+            session = stack.enter_context(store.using(*where))
         except NotFound:  # the project was opened anew in this moment, for writing or for reading only
-            store, before = store_of(service, session_id, project, worktree), store
+            store, before = store_of(service, given.project, *where), store
             if store is before:
                 raise
-            session = stack.enter_context(store.using(session_id, worktree))
+            session = stack.enter_context(store.using(*where))
         yield store, session
 
 
-def store_of(service: Service, session_id: str, project: str | None, worktree: str | None) -> Store:
+def store_of(
+    service: Service, project: str | None, session_id: str, worktree: str | None = None, feature_id: str | None = None
+) -> Store:
     """The project that is named, else the only one that has the session, or had it before its worktree was gone."""
     if project is not None:
         return store_at(service, project)
     stores = service.stores()
-    found = stores if len(stores) == 1 else [each for each in stores if each.has(session_id, worktree)]
+    found = stores if len(stores) == 1 else [each for each in stores if each.has(session_id, worktree, feature_id)]
     found = found or [each for each in stores if each.gone(session_id)]
     if len(found) == 1:
         return found[0]

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from dagentd.errors import InvalidInput, LimitReached
 from dagentd.jobs import gone, summary
+from dagentd.model.conversation import with_text
 from dagentd.model.documents import AgentDescription, Context, Document
 from dagentd.model.jsontext import Undecodable
 from dagentd.rpc import params
@@ -20,12 +21,13 @@ _MADE = {"id": "0" * 36, "timestamp": "2000-01-01T00:00:00.000Z"}  # what a mess
 
 
 def _with(caller: Caller, given: params.OfSession, act: Callable[[Store, Session], T]) -> T:
-    with session_of(caller.service, given.session_id, given.project, given.worktree) as (store, session):
+    with session_of(caller.service, given) as (store, session):
         return act(store, session)
 
 
 def sessions(caller: Caller, given: params.Sessions) -> dict[str, Any]:
-    """Summaries of sessions, with tokens and share of the budget; `gone` as `status` lists those without a worktree."""
+    """Summaries of sessions, with tokens and share of the budget; `compacting` says since when that is under way.
+    `gone` as `status` lists those without a worktree."""
     stores = caller.service.stores() if given.project is None else [store_at(caller.service, given.project)]
     of, listed = caller.service.settings_of, gone.sessions if given.status == "gone" else summary.sessions
     found = [each for store in stores for each in listed(store, of(store.project))]
@@ -33,7 +35,7 @@ def sessions(caller: Caller, given: params.Sessions) -> dict[str, Any]:
         found = [each for each in found if each.get("featureId") == given.feature_id]
     if given.status is not None:
         found = [each for each in found if each.get("status") == given.status]
-    return {"sessions": found}
+    return {"sessions": summary.with_compactions(found, caller.service.compacting.under_way())}
 
 
 def get_or_create(caller: Caller, given: params.GetOrCreate) -> dict[str, Any]:
@@ -69,7 +71,8 @@ def add_messages(caller: Caller, given: params.AddMessages) -> dict[str, Any]:
 
 def _check_room(added: list[dict[str, Any]]) -> None:
     """What is stored must fit into its answer: who got an error instead would send it again."""
-    if len(fitting([{**_MADE, **raw} if raw.get("id") else {**raw, **_MADE} for raw in added])) < len(added):
+    made = [with_text({**_MADE, **raw} if raw.get("id") else {**raw, **_MADE}) for raw in added]
+    if len(fitting(made)) < len(added):
         raise LimitReached("the messages would not fit into one line of 16 MiB", hint="Send less, or store a path.")
 
 
@@ -115,13 +118,18 @@ def checkpoint(caller: Caller, given: params.OfSession) -> dict[str, Any] | None
 
 
 def update_checkpoint(caller: Caller, given: params.UpdateCheckpoint) -> dict[str, Any]:
-    """Set fields of the checkpoint; its version rises."""
+    """Set fields of the checkpoint, and lists of its summary; those not named stay. Its version rises."""
     return _with(caller, given, lambda _, session: session.update_checkpoint(given.checkpoint))
 
 
 def context(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
-    """The context, null if there is none."""
-    return _with(caller, given, lambda _, session: session.read("context"))
+    """The context as it is now, null if there is none."""
+
+    def act(store: Store, session: Session) -> dict[str, Any] | None:
+        caller.service.freshen_context(store, session.folder)
+        return session.read("context")
+
+    return _with(caller, given, act)
 
 
 def rebuild_context(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
@@ -157,27 +165,34 @@ def _check(document: type[Document], raw: dict[str, Any]) -> None:
 
 
 def build_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any]:
-    """The request to send to a model, with the user's message; a session over its budget is compacted first."""
+    """The request to send to a model, with the user's message; what would be over the limit is compacted first. What is
+    over it all the same says so in `overLimit`, with its `parts`; with `strict` it is an error. `form` spares
+    one of two copies of the conversation: `system` has it in `systemPrompt` alone, `messages` beside a `preamble`."""
     from dagentd.jobs import request as requests
 
     def act(store: Store, session: Session) -> dict[str, Any]:
-        caller.service.compacting.make_room(store, session)
-        return requests.build(store, session, given.user_message, caller.service.settings_of(store.project))
+        caller.service.freshen_context(store, session.folder)
+        caller.service.compacting.make_room(store, session, given.user_message)
+        settings = caller.service.settings_of(store.project)
+        return requests.build(store, session, given.user_message, settings, form=given.form, strict=given.strict)
 
     return _with(caller, given, act)
 
 
-def preview_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any]:
+def preview_request(caller: Caller, given: params.PreviewRequest) -> dict[str, Any]:
     """The same as buildRequest, with what each part costs."""
     from dagentd.jobs import request as requests
 
-    of = caller.service.settings_of
-    return _with(caller, given, lambda store, s: requests.preview(store, s, given.user_message, of(store.project)))
+    def act(store: Store, session: Session) -> dict[str, Any]:
+        caller.service.freshen_context(store, session.folder)
+        return requests.preview(store, session, given.user_message, caller.service.settings_of(store.project))
+
+    return _with(caller, given, act)
 
 
 def restore(caller: Caller, given: params.Restore) -> dict[str, Any]:
     """Bring a session whose worktree is gone back, into its feature or into `featureId`; its messages come with it."""
-    store = store_of(caller.service, given.session_id, given.project, None)
+    store = store_of(caller.service, given.project, given.session_id)
     session = store.restore(given.session_id, given.feature_id, given.worktree)
     try:
         return session.document()

@@ -56,7 +56,9 @@ class Compaction:
     fallback_models: tuple[str, ...] = texts(
         ("claude-haiku-4-5",), _MODEL, "a list of names of models", "those that are asked next"
     )
-    keep_recent_tokens: int = count(0, 0, 10_000_000, "tokens of the last messages that stay in chat")
+    keep_recent_tokens: int = count(
+        4_000, 0, 10_000_000, "tokens of the last messages that stay in chat; at most a tenth of the budget"
+    )
     checkpoint_tokens: int = count(8_000, 100, 1_000_000, "tokens that a checkpoint may have")
     api_key_command: str = text("", r"[^\0]*", "a command, or an empty text", "a command that prints the key")
     base_url: str = text("", _URL_OR_NONE, _URL_IN_WORDS, "the API's address; empty for Anthropic's own")
@@ -83,7 +85,7 @@ class Watch:
 @dataclass(frozen=True)
 class Archive:
     auto: bool = switch(True, "archive sessions whose feature or task has ended")
-    keep_days: int = count(180, 1, 36_500, "days for which sessions without a worktree are kept")
+    keep_days: int = count(0, 0, 36_500, "days for which sessions without a worktree are kept; 0: for good")
 
 
 @dataclass(frozen=True)
@@ -130,3 +132,6 @@ PROJECT_MAY_SET = frozenset(
     if key.startswith(("budget.", "request.", "context."))
     or key in ("compaction.enabled", "compaction.keep_recent_tokens", "migration.enabled", "watch.enabled")
 )
+
+# What is set up once, with what it is for: a change counts from the next start on.
+AT_START = ("watch.enabled", "watch.mode", "watch.settle_ms", "log.max_bytes", "log.files")

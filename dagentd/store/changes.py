@@ -7,6 +7,7 @@ from typing import Any
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, InvalidInput
 from dagentd.model import jsontext, records
+from dagentd.model.compaction.items import with_lists
 from dagentd.model.documents import Checkpoint, version_of
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.records import Record
@@ -72,13 +73,16 @@ def setting(chronicle: Chronicle, fields: dict[str, Any]) -> Plan:
 
 
 def updating_checkpoint(chronicle: Chronicle, changes: dict[str, Any]) -> Plan:
-    """Fields of the checkpoint; its version rises."""
+    """Fields of the checkpoint, and lists of its summary: what is not named stays; its version rises."""
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], dict[str, Any]]:
         at, known = clock.stamp(), chronicle.state.checkpoint or {}
         merged = {**known, **changes, "version": version_of(known) + 1, "updatedAt": at}
         merged.pop("dagentd", None)
         _check_checkpoint(merged)
+        if isinstance(changes.get("summary"), dict):
+            merged["summary"] = {**known.get("summary", {}), **changes["summary"]}
+        merged = with_lists(merged)
         return [records.checkpoint(merged, at)], merged
 
     return plan

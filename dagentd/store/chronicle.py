@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock, disk
 from dagentd.errors import DagentdError, NotFound
+from dagentd.model import jsontext
 from dagentd.model.documents import position_of
 from dagentd.model.problem import Problem
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
-from dagentd.store import complaints, opening
+from dagentd.store import beginning, complaints, opening, sealed
 from dagentd.store import journal as journals
 from dagentd.store.commits import CommitQueue, Plan, Ticket
 from dagentd.store.firstlook import FirstLook
+from dagentd.store.heal import Lack, Remains, lacking
 from dagentd.store.index import Index
 from dagentd.store.journal import Altered, Journal, Line, Lost
 from dagentd.store.kept import Kept
 from dagentd.store.mending import Mended, Mending
+
+_log = logging.getLogger(__name__)
 
 Tell = Callable[[list[Record]], None]  # who wants to know what was committed
 
@@ -46,6 +52,7 @@ class Chronicle:
         self._kept, self._index = kept, index
         self._queue = CommitQueue()
         self._mending = Mending(folder, kept)
+        self._put_back, self._lost = 0, set[str]()  # messages that other programs took out of the journal
         self.tell: Tell = _nobody
         with disk.explained(folder.journal):
             self._open(first, written)
@@ -53,10 +60,13 @@ class Chronicle:
     def _open(self, first: FirstLook, written: Sequence[Record]) -> None:
         self.journal = opening.open_journal(self.folder, self._kept, first.documents)
         try:
+            known = self._recall(first)
             self._adopt(self.journal, written)
             if not self._chat_is_ours(first):
                 opening.fill_lines(self.state, self.journal, first.documents().get("chat"))
-                self._recover_lost(first.documents())
+                self._recover_lost(first.documents(), known)
+            elif known is not None:
+                self._recover_lost({}, known)
         except BaseException:
             self.journal.close()  # a session that cannot be served is tried again and again
             raise
@@ -98,9 +108,7 @@ class Chronicle:
 
         def look(_: dict[str, bytes]) -> tuple[list[Record], None]:
             try:
-                self.journal.verify()
-                if self.state.pos and self.journal.checksum_at(self.state.pos) != self.state.sum:
-                    raise Altered("overwritten")
+                self.journal.verify_end(self.state.pos, self.state.sum)
             except Altered:
                 self._mend([])
             return [], None
@@ -108,6 +116,13 @@ class Chronicle:
         if not (self.gone or self.read_only or self.journal.broken):
             with contextlib.suppress(NotFound):  # it is gone, which is no news to one who asks for nothing
                 self.submit(look, alone=True)
+
+    def seal(self, *, everything: bool) -> None:
+        """Copy what is new in the journal, in case that it is overwritten. A copy that cannot be made now is made
+        later."""
+        if self.journal.kept is not None and not self.journal.broken:
+            with contextlib.suppress(OSError, DagentdError):
+                sealed.seal(self.journal.kept, self.journal.fd, self.journal.size, everything=everything)
 
     def close(self) -> None:
         """After the last commit: a number of a closed file may be that of another file at once."""
@@ -122,6 +137,7 @@ class Chronicle:
         with self.lock:
             with contextlib.suppress(DagentdError):  # the index is a cache
                 self.state.save()
+            self.seal(everything=True)
             self.journal.close()
         self.tell = _nobody
 
@@ -143,13 +159,29 @@ class Chronicle:
         if self.state.unknown:
             self.note("newer", complaints.newer(self.folder.journal, self.state.unknown))
 
-    def _recover_lost(self, documents: dict[str, dict[str, Any]]) -> None:
-        if all(self.has(raw) for raw in documents.values()):
+    def _recall(self, first: FirstLook) -> opening.Recalled | None:
+        index = self._index.journal(self.journal.path)
+        entries = self._kept.of(self.folder.id)
+        return opening.recall(self.journal, index, entries, lambda: self._remains(first.documents()))
+
+    def _remains(self, documents: dict[str, dict[str, Any]]) -> Remains:
+        shown = [raw for raw in documents.get("chat", {}).get("messages", []) if isinstance(raw, dict)]
+        return Remains(self._kept, self.folder.id, lines={str(raw.get("id")): jsontext.encode(raw) for raw in shown})
+
+    def _recover_lost(self, documents: dict[str, dict[str, Any]], known: opening.Recalled | None) -> None:
+        """Known by the index, else by the position of a document. What only a document holds is merged like all that
+        others write."""
+        if known is None and all(self.has(raw) for raw in documents.values()):
             return
-        lost = opening.recover_lost(self.folder, self._kept, self.state, documents)
-        if lost:
-            self._note_altered()
-            self._append(opening.lines(lost))
+        if known is not None:
+            lack = lacking(known.state, self.state, known.remains.message, clock.stamp())
+            lack = replace(lack, put_back=lack.put_back + known.caught_up)
+        else:
+            lack = opening.recover_lost(self.folder, self._kept, self.state, documents)
+        if lack.records:
+            self._append(opening.lines(lack.records))
+        if lack.records or known is not None:
+            self._note_altered(lack)
 
     def has(self, raw: dict[str, Any]) -> bool:
         """Whether the journal has the position that a document carries, if it carries one."""
@@ -215,24 +247,33 @@ class Chronicle:
         if mended is None:
             self.gone = complaints.gone(self.folder)
             raise self.gone
-        self._note_altered()
-        if mended.journal is not self.journal:
-            self.journal.close()
+        before, self.journal = self.journal, mended.journal
+        if before is not self.journal:
+            before.close()
         if mended.anew:
             self._adopt(mended.journal)
-            return opening.fill_lines(self.state, mended.journal, None)
-        if mended.journal is not self.journal:
+            opening.fill_lines(self.state, mended.journal, None)
+        elif before is not self.journal:
             self._take_over(mended.journal)
-        return self._apply(mended.lines)
+        self._apply(mended.lines)
+        self._note_altered(mended.lack)
 
     def _take_over(self, journal: Journal) -> None:
         """Go on with another file that holds the same."""
-        self.journal = journal
         self.state.read_record = journal.read_record
         journals.keep(journal, self.folder.id, self._kept)
 
-    def _note_altered(self) -> None:
-        self.note("journal-altered", complaints.altered(self.folder.journal))
+    def _note_altered(self, lack: Lack) -> None:
+        self._put_back += lack.put_back
+        self._lost = {one for one in self._lost | lack.lost if self.state.find(one) is None}
+        told = {"journal-altered": complaints.altered(self.folder.journal, self._put_back)}
+        if self._lost:
+            told["journal-lost"] = complaints.lost(self.folder.journal, len(self._lost))
+        for kind in ("journal-altered", "journal-lost"):
+            self.problems.pop(kind, None)
+        for kind, error in told.items():
+            self.note(kind, error)
+            _log.warning("%s: %s", self.folder.journal, error.message)
 
 
 class Glance(Chronicle):
@@ -248,7 +289,7 @@ class Glance(Chronicle):
         self.state = opening.read_state(self.journal, self._index.journal(path))
         self._note_lines()
         if not self.state.pos:
-            self._append(opening.lines(opening.first_records(self.folder, first.documents(), clock.stamp())))
+            self._append(opening.lines(beginning.first_records(self.folder, first.documents(), clock.stamp())))
         opening.fill_lines(self.state, self.journal, first.documents().get("chat"))
 
     def _append(self, lines: list[opening.Lined]) -> None:

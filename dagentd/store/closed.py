@@ -6,18 +6,19 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from dagentd.adapters import disk
+from dagentd.adapters import beneath, disk
 from dagentd.errors import DagentdError, NotAllowed, told
 from dagentd.model.project import FeatureFolder, Project
-from dagentd.store.layout import WORKTREES, checkouts, feature_groups, features, folder_names, inside, trees
+from dagentd.store.layout import WORKTREES, checkouts, feature_groups, features, folder_names, trees
 
 
 def closed(project: Project) -> Iterator[DagentdError]:
-    """Links that lead out of their worktree, and what we may not look into; each once."""
-    told_of = set()
+    """Links that lead out of their worktree, and what we may not look into; each once, and nothing behind it."""
+    told_of = set[Path]()
     for error in _found(project):
-        if error.path not in told_of:
-            told_of.add(error.path)
+        path = Path(error.path or "")
+        if told_of.isdisjoint((path, *path.parents)):
+            told_of.add(path)
             yield error
 
 
@@ -28,25 +29,25 @@ def _found(project: Project) -> Iterator[DagentdError]:
     else:
         yield from _unseen(worktrees)
     for tree in checkouts(project):
-        yield from _closed(tree.path, tree.worktree)
+        yield from _closed(tree.path)
     for tree in trees(project):
         for group in feature_groups(tree):
-            yield from _closed(group, tree.worktree)
+            yield from _closed(group)
         for feature in features(tree):
             yield from _in_feature(feature)
 
 
 def _in_feature(feature: FeatureFolder) -> Iterator[DagentdError]:
-    worktree, nodes = feature.tree.worktree, feature.path / "nodes"
-    yield from _closed(nodes, worktree)
+    nodes = feature.path / "nodes"
+    yield from _closed(nodes)
     for place in (feature.sessions_dir, *(feature.task_dir(task) / "sessions" for task in folder_names(nodes))):
-        yield from _closed(place, worktree)
+        yield from _closed(place)
         for name in folder_names(place):
             yield from _unseen(place / name)
 
 
-def _closed(folder: Path, worktree: Path) -> Iterator[DagentdError]:
-    if os.path.lexists(folder) and not inside(folder, worktree):
+def _closed(folder: Path) -> Iterator[DagentdError]:
+    if beneath.leads_out(folder):
         yield NotAllowed("leads out of its worktree", path=folder, hint="Replace the link by a folder.")
     else:
         yield from _unseen(folder)
@@ -56,7 +57,7 @@ def _unseen(folder: Path) -> Iterator[DagentdError]:
     """By the name of the folder that forbids it: this one, or one that it is in."""
     try:
         os.stat(os.path.join(folder, "."))  # to read its names is another permission than to go in
-        os.listdir(folder)
+        beneath.names(folder)
     except OSError as error:
         if not disk.is_missing(folder):
             yield told(error, next(filter(os.path.lexists, (folder, *folder.parents))))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, NotFound
-from dagentd.model import records
+from dagentd.model import records, times
 from dagentd.model.compaction.items import items_of
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
@@ -17,6 +17,7 @@ from dagentd.store.commits import Plan
 from dagentd.store.compactions import Compacted
 from dagentd.store.entry import Entry
 
+STAND_IN = "local"  # the backend that steps in where a model takes too long
 _EMPTY: dict[str, Any] = {
     "summary": {"completed": [], "inProgress": [], "pending": [], "blockers": [], "decisions": []}
 }
@@ -73,25 +74,60 @@ def earlier(chronicle: Chronicle, backend: str) -> Snapshot:
         return Snapshot(seen, start, state.checkpoint_pos, version_of(state.checkpoint), len(found))
 
 
-def committing(chronicle: Chronicle, start: Snapshot, ids: Iterable[str], checkpoint: dict[str, Any]) -> Plan:
+def committing(
+    chronicle: Chronicle, start: Snapshot, ids: Iterable[str], checkpoint: dict[str, Any], *, late: bool = False
+) -> Plan:
     """One record with the ids that leave and the whole new checkpoint, if all is still as it was seen and nobody
-    wants one of them to stay."""
+    wants one of them to stay. What takes the place of other compactions takes them back in the same append; `late` is
+    what may take that of one that stepped in for it."""
     wanted = set(ids)
     sent = [seen for seen in start.messages if seen.id in wanted]
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], int]:
         state, at = chronicle.state, clock.stamp()
-        again = list(reversed(state.compactions.stack))[: start.past]
-        as_seen = state.checkpoint_pos == start.checkpoint_pos and all(_as_seen(chronicle, start, one) for one in sent)
-        as_seen = as_seen and len(again) == start.past  # a clear ends the way back
+        replaced = _replaced(chronicle, start, late)
+        back = [] if replaced is None else [_undo(chronicle, each, at) for each in replaced]
+        left_before = {one for record in back for one in record.body["ids"]}
+        as_seen = replaced is not None and all(_as_seen(chronicle, start, one, left_before) for one in sent)
         if not as_seen or (not start.past and not wanted.isdisjoint(pinned_messages(state.session))):
             told = "the session changed while its compaction was prepared, so that was discarded"
             raise Conflict(told, hint="Ask for it again.")
         version = version_of(state.checkpoint) + 1
-        left = records.left(ids_of(sent), "compacted", at, {**checkpoint, "version": version, "updatedAt": at})
-        return [*(_undo(chronicle, each, at) for each in again), left], version
+        stats = {**checkpoint.get("stats", {}), "totalCompactions": state.totals.compactions - len(back) + 1}
+        covered = _covered(start.checkpoint.get("compactionInfo"), checkpoint.get("compactionInfo"))
+        new = {**checkpoint, "version": version, "updatedAt": at, "stats": stats, "compactionInfo": covered}
+        return [*back, records.left(ids_of(sent), "compacted", at, new)], version
 
     return plan
+
+
+def _replaced(chronicle: Chronicle, start: Snapshot, late: bool) -> list[Compacted] | None:
+    """The compactions, the last first, whose place a new one takes: those that it does once more, or the one that
+    stepped in while a model was asked, if nothing else touched the checkpoint since. None if it was touched."""
+    state = chronicle.state
+    again = list(reversed(state.compactions.stack))[: max(1, start.past)]
+    if state.checkpoint_pos == start.checkpoint_pos:
+        return again[: start.past] if len(again) >= start.past else None  # a clear ends the way back
+    if not late or start.past or not again or not again[0].stands_at(state.checkpoint_pos, start.checkpoint_pos):
+        return None
+    return again if _made_by(chronicle, again[0], STAND_IN) else None
+
+
+def _covered(before: Any, now: Any) -> Any:
+    """What the messages of all rounds are: a checkpoint stands for each of them, and not only for the last."""
+    if not isinstance(before, dict) or not isinstance(now, dict) or not before.get("messagesCompacted"):
+        return now
+    counts = [info.get("messagesCompacted") for info in (before, now)]
+    (first, other), (last, latest) = (
+        [info.get(f"{which}MessageTimestamp") for info in (before, now)] for which in ("oldest", "newest")
+    )
+    return {
+        **before,
+        **now,
+        "messagesCompacted": sum(count for count in counts if isinstance(count, int)),
+        "oldestMessageTimestamp": first if times.later(other, first) else other,
+        "newestMessageTimestamp": last if times.later(last, latest) else latest,
+    }
 
 
 def undoing(chronicle: Chronicle) -> Plan:
@@ -190,10 +226,12 @@ def _seen(chronicle: Chronicle, entry: Entry) -> Seen:
     return Seen(entry.id, entry.whole, chronicle.journal.read_record(entry.start, entry.end).body["message"])
 
 
-def _as_seen(chronicle: Chronicle, start: Snapshot, one: Seen) -> bool:
-    """In chat, or for what is done once more out of it, and with the same content."""
+def _as_seen(chronicle: Chronicle, start: Snapshot, one: Seen, left_before: Collection[str]) -> bool:
+    """In chat, or out of it by a compaction that is taken back, and with the same content."""
     entry = chronicle.state.find(one.id)
-    return entry is not None and entry.here == (not start.past) and entry.whole == one.whole
+    if entry is None or entry.whole != one.whole:
+        return False
+    return one.id in left_before or (entry.here and not start.past)
 
 
 def ids_of(messages: Sequence[Seen]) -> list[str]:

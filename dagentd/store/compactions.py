@@ -30,6 +30,10 @@ class Compacted:
         """Nobody edited the checkpoint between the two."""
         return later.before is not None and later.before[1] == self.mark
 
+    def stands_at(self, checkpoint_pos: int, before: int) -> bool:
+        """The checkpoint is as it left it, and it started from the one at `before`."""
+        return self.end == self.mark == checkpoint_pos and (self.before[1] if self.before else 0) == before
+
 
 @dataclass
 class Compactions:

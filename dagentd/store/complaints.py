@@ -38,9 +38,15 @@ def skipped(journal: Path, offset: int) -> DagentdError:
     return DagentdError(told, path=journal, hint="Mend or ignore it.")
 
 
-def altered(journal: Path) -> DagentdError:
-    told = "was altered by another program; what dagentd knew and it lacked was put back"
+def altered(journal: Path, put_back: int) -> DagentdError:
+    told = f"was altered by another program; messages that it lacked and that were put back: {put_back}"
     return DagentdError(told, path=journal, hint="Nothing to do.")
+
+
+def lost(journal: Path, count: int) -> DagentdError:
+    told = f"was overwritten by another program; messages that no other file has: {count}"
+    hint = "Copy a newer backup of the file over it, if there is one: what that has is taken in."
+    return DagentdError(told, path=journal, hint=hint)
 
 
 def keeps_altering(journal: Path) -> Conflict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from dagentd.store.entry import Entry
@@ -35,10 +36,18 @@ class Entries:
 
     def ordered(self) -> list[Entry]:
         """The messages in chat, in order."""
+        self._sort()
+        return list(self.chat.values())
+
+    def newest(self) -> Iterator[Entry]:
+        """The same from the last on, for one who needs only some: a list of all costs more the longer the chat is."""
+        self._sort()
+        return reversed(self.chat.values())
+
+    def _sort(self) -> None:
         if self._unsorted:
             self.chat = {entry.id: entry for entry in sorted(self.chat.values(), key=lambda entry: entry.rank)}
             self._unsorted = False
-        return list(self.chat.values())
 
     def everything(self) -> list[Entry]:
         """Every message ever seen, in order."""

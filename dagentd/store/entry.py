@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from dagentd.model import jsontext
+from dagentd.model import conversation, jsontext
+from dagentd.model.conversation import Said
 
 _PLAIN = re.compile(r"[0-9TZ:.+-]*", re.ASCII)
 
@@ -23,6 +24,7 @@ class Entry:
     moves: list[tuple[int, bool]]  # end of the record, in chat from there on
     line: bytes | None = None  # its JSON; only while it is in chat
     tokens: int | None = None
+    _said: tuple[bytes, Said | None] | None = None  # the line that it was made from, and what requests have of it
 
     @property
     def here(self) -> bool:
@@ -50,6 +52,16 @@ class Entry:
         assert self.line is not None
         value: dict[str, Any] = jsontext.decode_own(self.line)
         return value
+
+    def said(self, line: bytes, tokens: int | None) -> Said | None:
+        """As it stands in requests with this content, and of this size if that is known; made with the first of them.
+        None if they do not have it."""
+        known = self._said
+        if known is None or known[0] is not line:
+            known = line, conversation.said(jsontext.decode_own(line), tokens)
+            if tokens is not None:
+                self._said = known
+        return known[1]
 
 
 def stamp_of(raw: dict[str, Any]) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import disk
+from dagentd.adapters import beneath, disk
 from dagentd.adapters.temps import Temps
 from dagentd.errors import CorruptFile
 from dagentd.model.project import DOCUMENTS, FeatureFolder, SessionFolder
-from dagentd.store import layout
+from dagentd.store import layout, sealed
 from dagentd.store.kept import Kept
 from dagentd.store.own_documents import LateEdit, edit_document
 
@@ -29,7 +29,8 @@ def traces(
     found = [path for place in places for path in _in_folder(place.path, _names(place))]
     found += [path for source in sources for path in _in_folder(source.parent, {source.name})]
     found += [temp for temp, _ in temps.left(place.path / name for place in places for name in _names(place))]
-    found += [*kept.of(session_id), *_in_folder(kept.folder, {session_id})]
+    found += [*kept.of(session_id), *sealed.of_session(kept.folder, session_id)]
+    found += _in_folder(kept.folder, {session_id})
     return sorted(set(found))
 
 
@@ -37,7 +38,7 @@ def _places(session_id: str, feature: FeatureFolder) -> Iterator[SessionFolder]:
     """Wherever it can be, in both styles."""
     nodes = [feature.task_dir(task) / "sessions" for task in layout.folder_names(feature.path / "nodes")]
     for folder in (feature.sessions_dir, *nodes):
-        if layout.inside(folder, feature.tree.worktree):
+        if not beneath.leads_out(folder):
             yield layout.with_names(SessionFolder(session_id, folder, "prefixed", feature))
             if not (folder / session_id).is_symlink():
                 yield layout.with_names(SessionFolder(session_id, folder / session_id, "folder", feature))
@@ -53,7 +54,7 @@ def _names(place: SessionFolder) -> set[str]:
 def _in_folder(folder: Path, names: set[str]) -> list[Path]:
     pattern = re.compile(r"\.?(" + "|".join(map(re.escape, sorted(names))) + ")" + _BESIDE)
     try:
-        held = os.listdir(folder)
+        held = beneath.names(folder)
     except OSError:  # not there
         return []
     return [folder / name for name in held if pattern.fullmatch(name) and not (folder / name).is_dir()]
@@ -64,7 +65,11 @@ def sources_of(feature: FeatureFolder, session: dict[str, Any]) -> list[Path]:
     listed = session.get("migratedFrom")
     named = [each.get("path") for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     found = [feature.path / name for name in named if isinstance(name, str) and "\0" not in name]
-    return [path for path in found if layout.inside(path, feature.path) and path.is_file()]
+    return [path for path in found if _is_inside(path, feature.path) and path.is_file()]
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def remove(found: Iterable[Path], session_id: str) -> None:
@@ -74,7 +79,7 @@ def remove(found: Iterable[Path], session_id: str) -> None:
             disk.remove(path)
         folders.add(path.parent)
     for folder in folders:
-        if folder.name == session_id and not os.listdir(folder):
+        if folder.name == session_id and not beneath.names(folder):
             disk.remove_folder(folder)
         else:
             disk.sync_folder(folder)

@@ -12,19 +12,21 @@ from dagentd.formats.shape import Converted
 from dagentd.model import jsontext, records
 from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.model.records import Record
+from dagentd.store import beginning, copies, layout, links, opening, rendering, withdrawn
 from dagentd.store import journal as journals
-from dagentd.store import layout, links, opening, rendering, withdrawn
 from dagentd.store.catalogue import of_feature
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.journal import Journal
 from dagentd.store.legacy import LegacyFile
+from dagentd.store.links import Link
 from dagentd.store.making import Maker
-from dagentd.store.merge import edits, identify
+from dagentd.store.merge import Found, copy_of, edits, identify
 from dagentd.store.open_sessions import OpenSessions
 from dagentd.store.outside import Doc
 from dagentd.store.placing import arrivals
 from dagentd.store.resources import Resources
 from dagentd.store.session import Session
+from dagentd.store.state import State
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,17 @@ class Importer:
     def check_writable(self) -> None:
         self._resources.check_writable()
 
-    def bring_in(self, feature: FeatureFolder, new: Converted, file: LegacyFile) -> Imported:
-        """The caller leaves the session. `migratedFrom` is empty in one that is made here, until it is complete."""
+    def bring_in(self, feature: FeatureFolder, new: Converted, file: LegacyFile, by_app: bool) -> Imported:
+        """The caller leaves the session. `migratedFrom` is empty in one that is made here, until it is complete.
+        `by_app`: the app may have migrated the file before."""
         self.check_writable()
         with self._sessions.door(new.session_id):
             folder = of_feature(feature, new.session_id) or withdrawn.left_behind(feature, new.session_id)
             if folder is None:
                 return self._create(new, _new_folder(feature, new, file))
             session = self._sessions.open(folder)
-        added = session.plan(lambda chronicle: _additions(chronicle, new, file.source.path))
+        link = Link.of(feature, new.session_id, new.fields)
+        added = session.plan(lambda chronicle: _additions(chronicle, new, file.source.path, link, by_app))
         return Imported(session, added, session.fields.get("migratedFrom") == [])
 
     def _create(self, new: Converted, folder: SessionFolder) -> Imported:
@@ -63,7 +67,7 @@ class Importer:
                 self._resources.kept.make()
                 if not folder.path.is_dir():
                     links.make_session_folder(folder)
-                layout.checked_folder(folder.feature, folder.path)
+                layout.checked_folder(folder.path)
             journals.create(folder.journal, folder.id, opening.chunks(written), self._resources.kept).close()
         session = self._sessions.open(folder, written)
         session.announce(action="created")
@@ -103,28 +107,46 @@ def _new_folder(feature: FeatureFolder, new: Converted, file: LegacyFile) -> Ses
 
 
 def _first_records(folder: SessionFolder, new: Converted, at: str) -> list[Record]:
-    first, checkpoint = opening.new_session(folder, new.fields, at)
-    given = {**first.body["set"], **new.fields, **_alias({}, new), "migratedFrom": []}
+    first, checkpoint = beginning.new_session(folder, new.fields, at)
+    linked = {"linkedBefore": True} if Link.of(folder.feature, folder.id, new.fields).is_made() else {}
+    given = {**first.body["set"], **new.fields, **_alias({}, new), **linked, "migratedFrom": []}
     if new.checkpoint is not None:
         checkpoint = records.checkpoint(new.checkpoint, at)
     messages = [records.message(raw, jsontext.encode(raw), at) for raw in new.messages]
-    return [records.session(given, at), checkpoint, *messages]
+    counted = {"session": {"stats": new.stats}, "checkpoint": new.checkpoint or {}}
+    return [records.session(given, at, beginning.base(counted, new.messages)), checkpoint, *messages]
 
 
-def _additions(chronicle: Chronicle, new: Converted, source: str) -> tuple[list[Record], dict[str, bytes]]:
+def _additions(
+    chronicle: Chronicle, new: Converted, source: str, link: Link, by_app: bool
+) -> tuple[list[Record], dict[str, bytes]]:
     state, at = chronicle.state, clock.stamp()
     doc = Doc({"messages": new.messages}, source, ours=True)
-    found = identify(state, doc)
+    copied = copies.copied_before(state, new.messages)
+    found = [copy_of(copied[one.id], one.raw) if one.id in copied else one for one in identify(state, doc)]
     arrived = arrivals(found, state.entries.everything(), at)
+    gone = _compacted_unseen(state, found) if by_app else []
     again = _returning(chronicle, [one.id for one in found if one.entry and not one.entry.here], source, at)
     changed = edits(found, doc, at)
     changes = _alias(state.session, new)
     if state.session.get("status") == withdrawn.STATUS:
-        changes["status"] = "active"
+        changes |= {"status": "active", "linkedBefore": link.is_made()}
     told = [records.session(changes, at)] if changes else []
     back = {one for record in again for one in record.body["ids"]}
     added = {one.id: one.line for one in found if one.entry is None or one.id in back}
-    return [*arrived, *again, *changed, *told], added
+    left = [records.left(gone, "compacted", at)] if gone else []
+    return [*arrived, *again, *left, *changed, *told], added
+
+
+def _compacted_unseen(state: State, found: Sequence[Found]) -> list[str]:
+    """The app compacts all that is in chat, and began with this file: as many of the first entries as its checkpoint
+    counts and we never saw had left chat before we came."""
+    last = max((number for number, one in enumerate(found) if one.copied), default=len(found))
+    stats = (state.checkpoint or {}).get("stats")
+    counted = stats.get("totalMessages") if isinstance(stats, dict) else None
+    seen = sum(not entry.here for entry in state.entries.everything())
+    unseen = max(0, counted - seen) if isinstance(counted, int) else 0
+    return [one.id for one in found[:last] if one.entry is None][:unseen]
 
 
 def _alias(session: dict[str, Any], new: Converted) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from dagentd.store.chronicle import Chronicle
 from dagentd.store.entry import Entry
 from dagentd.store.merge import merge
 from dagentd.store.outside import Doc, Outside
-from dagentd.store.projection import PATIENCE, Projection
+from dagentd.store.projection import PATIENCE, PAUSED, Projection
 from dagentd.store.summaries import base_checkpoint
 
 Read = tuple[dict[str, Any], bytes]  # a document, and the bytes that it was made from
@@ -61,11 +61,12 @@ class Intake:
         try:
             raw = each.parse(data)
         except Undecodable as error:
-            if self._chronicle.read_only:
+            # Empty is what a program leaves that is stopped between truncating and writing, on a busy machine for long.
+            stable = each.stable_for(data) >= (self._settle if data else max(self._settle, PAUSED))
+            if self._chronicle.read_only or stable:
                 self._chronicle.note(f"corrupt-{name}", opening.unreadable(each.path, str(error)))
-            elif each.stable_for(data) >= self._settle:
-                with disk.explained(each.path):
-                    self._set_aside(each, data, str(error))
+            if stable and not self._chronicle.read_only:
+                each.give_up(data, str(error))
             return None
         odd = name == "chat" and not all(isinstance(entry, dict) for entry in raw["messages"])
         if odd and not self._chronicle.read_only:
@@ -74,13 +75,6 @@ class Intake:
             told = "holds entries that are no messages; they are kept in a copy of the file"
             self._chronicle.note("odd-entries", DagentdError(told, path=copy, hint="Look at them."))
         return raw
-
-    def _set_aside(self, each: Projection, data: bytes, why: str) -> None:
-        """Move unreadable bytes out of the way, to be written anew."""
-        moved = each.set_aside(data, self._settle)
-        told = f"{why}; it was set aside and made again from the journal"
-        self._chronicle.note(f"corrupt-{each.name}", DagentdError(told, path=moved, hint="Look at it, then delete it."))
-        self.take_late(each, clock.monotonic())
 
     # --- sources ------------------------------------------------------------------------------------------
 
@@ -119,6 +113,15 @@ class Intake:
             self._merge_docs(Outside(checkpoint=replace(self._doc(each.name, raw, data), leftover=True)))
         else:
             self.merge_documents({each.name: (raw, data)})
+
+    def take_additions(self, path: Path, data: bytes) -> bool:
+        """What is new in these bytes of a chat, which are forgotten if they make no sense: whoever is writing just now
+        will be heard again."""
+        try:
+            raw = self._files["chat"].parse(data)
+        except Undecodable:
+            return False
+        return self._merge_docs(Outside(chat=self._copy(path, raw)))
 
     def take_in_copy(self, path: Path) -> None:
         """Messages of a second chat of this session: unknown ones arrive, nothing leaves."""
@@ -160,8 +163,10 @@ class Intake:
         if not read:
             return False
         docs = {name: self._doc(name, raw, data) for name, (raw, data) in read.items() if name != "memory"}
-        changed = self._merge_docs(Outside(**docs, remade=self._remade(docs.get("session")))) if docs else False
-        if "memory" in read:
+        if "memory" in read and "checkpoint" not in docs:  # of the newest app, which empties a chat after writing it
+            docs["checkpoint"] = self._memory(*read["memory"])
+        changed = self._merge_docs(Outside(**docs, remade=self._remade(docs.get("session"))))
+        if "memory" in read and "checkpoint" in read:
             changed |= self._merge_docs(Outside(checkpoint=self._memory(*read["memory"])))
         return changed
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from dagentd.adapters import aside, disk, files, publishing
+from dagentd.adapters import aside, disk, files, marks, publishing
 from dagentd.adapters.surroundings import Surroundings
 from dagentd.errors import DagentdError, NotAllowed, told
 from dagentd.model import records
@@ -47,10 +48,12 @@ class Journal:
     path: Path
     fd: int
     size: int  # up to here everything is synced and whole
+    kept: Path | None = None  # its other name, by which it outlives its worktree
     twin: int | None = None  # a second file that gets every append, where the kept one cannot be a link
     unreadable: list[int] = field(default_factory=list)  # offsets of lines that are no record
     whole: int = 0  # what has been read is whole up to here; what follows is torn
     broken: OSError | None = None
+    as_known: marks.Mark | None = None  # when it was last found to be what we wrote
 
     @classmethod
     def open(cls, path: Path) -> Journal:
@@ -59,7 +62,7 @@ class Journal:
 
     @classmethod
     def open_read(cls, path: Path) -> Journal:
-        return cls._opened(path, lambda name: os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+        return cls._opened(path, files.descriptor)
 
     @classmethod
     def _opened(cls, path: Path, opened: Callable[[Path], int]) -> Journal:
@@ -111,18 +114,21 @@ class Journal:
                 offset += len(line) + 1
 
     def read_record(self, start: int, end: int) -> Record:
-        return records.parse(os.pread(self.fd, end - start, start))[0]
+        return records.parse(self.bytes_at(start, end))[0]
+
+    def bytes_at(self, start: int, end: int) -> bytes:
+        return os.pread(self.fd, end - start, start)
+
+    def first_sum(self) -> str:
+        """The hash of its first line: another journal begins otherwise."""
+        return records.checksum(next(self._lines(0), (0, b""))[1])
 
     def checksum_at(self, pos: int) -> str | None:
         """The hash of the record that ends at `pos`; None if no record ends there."""
         if not 0 < pos <= self.size:
             return None
-        data, start = b"", pos
-        while start > 0 and b"\n" not in data[:-1]:
-            begin = max(0, start - (1 << 16))
-            data = os.pread(self.fd, start - begin, begin) + data
-            start = begin
-        line = data[data[:-1].rfind(b"\n") + 1 :]
+        start = files.line_start(self.fd, pos)
+        line = os.pread(self.fd, pos - start, start)
         return records.checksum(line) if line.endswith(b"\n") and pos <= self.size else None
 
     # --- writing ------------------------------------------------------------------------------------------
@@ -147,10 +153,22 @@ class Journal:
             disk.cut(self.fd, start, self.path)
             self.size = start
 
+    def repeat_to_twin(self, pos: int) -> None:
+        """The second file gets from there on what this one holds: somebody else appended, and only here."""
+        if self.twin is not None:
+            disk.cut(self.twin, pos, self.path)
+            disk.write(self.twin, os.pread(self.fd, self.size - pos, pos), self.path)
+            disk.sync_data(self.twin, self.path)
+
     def append(self, data: bytes) -> int:
-        """Write and sync; the offset where it begins. Raises `Altered` if it went to a file that is no longer
-        the journal: it is then not acknowledged before the journal is mended."""
+        """Write and sync; the offset where it begins. `Lost` if the file is not as we left it: glued to half a line of
+        another program, a group would lose its beginning. `Altered` if it went to a file that is no longer the
+        journal: it is then not acknowledged before the journal is mended."""
         start = self.size
+        try:
+            self.verify()
+        except Altered as error:
+            raise Lost(*error.args) from None
         try:
             if self.broken:
                 self._reopen()
@@ -163,12 +181,23 @@ class Journal:
         return start
 
     def verify(self) -> None:
+        """By a look that takes no descriptor: behind a link there is another file, and who mends opens none there."""
         try:
             found = os.lstat(self.path)
         except FileNotFoundError:
             raise Altered("gone") from None
         if found.st_size != self.size or not os.path.samestat(found, os.fstat(self.fd)):
             raise Altered("changed")
+
+    def verify_end(self, pos: int, checksum: str) -> None:
+        """That nobody overwrote the record that ends at `pos`, the last one; it may be long, so it is read only where
+        somebody touched the file."""
+        self.verify()
+        mark = marks.untouched(self.path)
+        if mark is None or mark != self.as_known:
+            if pos and self.checksum_at(pos) != checksum:
+                raise Altered("overwritten")
+            self.as_known = mark
 
     def _write(self, data: bytes) -> None:
         for fd in (self.twin, self.fd):
@@ -241,16 +270,18 @@ def _put_in_place(temp: Path, path: Path, beside: Collection[Path]) -> None:
             raise NotAllowed("files beside it come and go", path=path, hint="Try again.")
     except FileExistsError:
         raise NotAllowed("appeared while the session was made", path=path, hint="Try again.") from None
-    except FileNotFoundError:
-        raise
-    except OSError:  # another file system: the kept file is then a copy
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP):
+            raise
+        # another file system: the kept file is then a copy
         publishing.publish(path, [files.read(temp, files.CHAT_LIMIT)], expect=None, sync=True)
     disk.sync_folder(path.parent)
 
 
 def keep(journal: Journal, session_id: str, kept: Kept) -> None:
     """See that the journal is kept: by a link, else by a second file that gets every append too."""
-    if kept.keep(session_id, journal.path) is None:
+    journal.kept = kept.keep(session_id, journal.path)
+    if journal.kept is None:
         journal.twin = _twin(journal, session_id, kept)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from pathlib import Path
 
-from dagentd.adapters import disk
+from dagentd.adapters import beneath, disk
 from dagentd.errors import told
 from dagentd.model import ids
 from dagentd.model.project import Project
@@ -47,7 +48,7 @@ class Kept:
         if not own_folder.is_own(self._project, self.folder):
             return []
         try:
-            return os.listdir(self.folder)
+            return beneath.names(self.folder)
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -59,18 +60,20 @@ class Kept:
         return self.folder / f"{session_id}.{last + 1}.jsonl"
 
     def with_inode(self, session_id: str, status: os.stat_result) -> Path | None:
-        return next((path for path in self.of(session_id) if os.path.samestat(path.lstat(), status)), None)
+        return next((path for path in self.of(session_id) if os.path.samestat(beneath.status(path), status)), None)
 
     def keep(self, session_id: str, journal: Path) -> Path | None:
         """Make sure that this journal's file is kept; None where the file system cannot link it there."""
-        held = self.with_inode(session_id, journal.lstat())
+        held = self.with_inode(session_id, beneath.status(journal))
         if held is not None:
             return held
         self.make()
         target = self.free(session_id)
         try:
             disk.link(journal, target)
-        except OSError:
+        except OSError as error:
+            if error.errno == errno.ELOOP:  # it was behind a link at that moment
+                raise
             return None
         disk.sync_folder(self.folder)
         return target

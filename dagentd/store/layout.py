@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import files
+from dagentd.adapters import beneath, files
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed, told
 from dagentd.model import ids, jsontext
 from dagentd.model.jsontext import Undecodable
@@ -18,7 +18,7 @@ from dagentd.store.withdrawn import is_withdrawn
 
 WORKTREES = ".dagent-worktrees"
 _PREFIXED = re.compile(r"(session|history)_(.+)\.jsonl?")
-_FLAT_SIGNS = ("feature.json", "sessions", "nodes", "chat.json")
+_FLAT_SIGNS = ("feature.json", "sessions", "nodes", "chat.json", "context-chat")
 
 
 def trees(project: Project) -> list[Tree]:
@@ -33,17 +33,7 @@ def checkouts(project: Project) -> list[Tree]:
 
 
 def is_tree(tree: Tree) -> bool:
-    return os.path.isdir(tree.path) and inside(tree.path, tree.worktree)
-
-
-def inside(path: Path, folder: Path) -> bool:
-    """Whether a path, its links followed, lies in a folder. Without a link between the two it does: then nothing
-    above them needs to be looked at, and there may be hundreds of worktrees."""
-    if path.is_relative_to(folder) and ".." not in path.parts:
-        between = [path, *path.parents][: len(path.parts) - len(folder.parts)]
-        if not any(map(os.path.islink, between)):
-            return True
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    return os.path.isdir(tree.path) and not beneath.leads_out(tree.path)
 
 
 def features(tree: Tree) -> list[FeatureFolder]:
@@ -56,7 +46,7 @@ def features(tree: Tree) -> list[FeatureFolder]:
             path = group / name
             if group is groups[0] and name in ("backlog", "archived") and not os.path.lexists(path / "feature.json"):
                 continue
-            if inside(path, tree.worktree):
+            if not beneath.leads_out(path):
                 found.append(FeatureFolder(name, path, tree, "nested"))
     return found
 
@@ -78,7 +68,8 @@ def _feature_id(folder: Path, otherwise: str) -> str:
 
 def sessions(feature: FeatureFolder) -> list[SessionFolder]:
     """Sessions that have a session document or a journal, but for those that were taken back. One that is both in
-    `sessions/` and under `nodes/` is the one in `sessions/`; see `twins`."""
+    `sessions/` and under `nodes/` is the one in `sessions/`, and of both styles there the prefixed one, which the app
+    writes; see `twins`."""
     return [with_names(folder) for folder in _bare(feature) if not is_withdrawn(folder)]
 
 
@@ -91,7 +82,7 @@ def session(feature: FeatureFolder, session_id: str) -> SessionFolder | None:
 def _bare(feature: FeatureFolder) -> list[SessionFolder]:
     """Each by its names alone, in the order of their ids."""
     found = {folder.id: folder for folder in _under_nodes(feature)}
-    found |= {folder.id: folder for folder in _in(feature.sessions_dir, feature, None)}
+    found |= {folder.id: folder for folder in reversed(list(_in(feature.sessions_dir, feature, None)))}
     return [found[name] for name in sorted(found)]
 
 
@@ -102,8 +93,14 @@ def session_ids(feature: FeatureFolder) -> list[str]:
 
 def twins(folder: SessionFolder) -> list[SessionFolder]:
     """The same session in another place of the same feature."""
-    found = [twin for twin in _under_nodes(folder.feature) if twin.id == folder.id and twin.path != folder.path]
-    return list(map(with_names, found))
+    places = [*_under_nodes(folder.feature), *_in(folder.feature.sessions_dir, folder.feature, None)]
+    return [with_names(twin) for twin in places if twin.id == folder.id and twin.path != folder.path]
+
+
+def gave_way(folder: SessionFolder) -> bool:
+    """Whether it is but a twin now: the app made the same session in its own style."""
+    theirs = SessionFolder(folder.id, folder.feature.sessions_dir, "prefixed", folder.feature)
+    return folder.style == "folder" and not folder.gone and _is_session(theirs)
 
 
 def files_of(folder: SessionFolder) -> list[Path]:
@@ -125,19 +122,17 @@ def _under_nodes(feature: FeatureFolder) -> Iterator[SessionFolder]:
 
 def _in(place: Path, feature: FeatureFolder, task: str | None) -> Iterator[SessionFolder]:
     try:
-        with os.scandir(place) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+        with beneath.entries(place) as found:
+            names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in found)
     except OSError:  # not there, or `closed`
         return
-    if not entries or not inside(place, feature.tree.worktree):
-        return
-    prefixed = (match for entry in entries if (match := _PREFIXED.fullmatch(entry.name)))
+    prefixed = (match for name, _ in names if (match := _PREFIXED.fullmatch(name)))
     for session_id in dict.fromkeys(match[2] for match in prefixed):
         if ids.is_safe(session_id):
             yield SessionFolder(session_id, place, "prefixed", feature, task)
-    for entry in entries:
-        if ids.is_safe(entry.name) and entry.is_dir(follow_symlinks=False):
-            folder = SessionFolder(entry.name, place / entry.name, "folder", feature, task)
+    for name, is_folder in names:
+        if is_folder and ids.is_safe(name):
+            folder = SessionFolder(name, place / name, "folder", feature, task)
             if _is_session(folder):
                 yield folder
 
@@ -186,9 +181,9 @@ def decoded(path: Path, data: bytes) -> dict[str, Any]:
         raise CorruptFile(str(error), path=path, hint="Mend the file or move it away; it was left as it is.") from None
 
 
-def checked_folder(feature: FeatureFolder, path: Path) -> Path:
+def checked_folder(path: Path) -> Path:
     """A folder of a feature that is about to be written in."""
-    if not inside(path, feature.tree.worktree):
+    if beneath.leads_out(path):
         raise NotAllowed("leads out of its worktree", path=path, hint="Replace the link by a folder.")
     return path
 
@@ -197,11 +192,33 @@ def folder_names(path: Path) -> list[str]:
     """The folders in a folder, links to such too; none where there is none or we may not look: see `closed`. That the
     system cannot look just now is an error: a project without worktrees is another thing."""
     try:
-        with os.scandir(path) as entries:
-            return sorted(entry.name for entry in entries if os.path.isdir(entry))
+        with beneath.entries(path) as entries:
+            return sorted(entry.name for entry in entries if entry.name != beneath.TREE and _is_folder(entry))
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     except OSError as error:
-        if error.errno == errno.ELOOP:  # a link to itself
+        if error.errno == errno.ELOOP:  # a link to itself, or out of its worktree
             return []
         raise told(error, path) from error
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def has_memories(feature: FeatureFolder, project: Project) -> bool:
+    """Whether the app's newest version is in use here, which cannot do without them."""
+    chat = any(os.path.lexists(each / "context-chat") for each in (project.root / ".dagent", feature.tree.path))
+    features = feature.tree.path / "features"
+    holders = [features / each / "sessions" for each in folder_names(features)]
+    return chat or any(map(_has_memory, (feature.sessions_dir, *holders)))
+
+
+def _has_memory(folder: Path) -> bool:
+    try:
+        return any(name.startswith("memory_") for name in beneath.names(folder))
+    except OSError:
+        return False

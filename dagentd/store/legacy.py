@@ -7,19 +7,19 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import backups, clock, disk, files, publishing
+from dagentd.adapters import backups, beneath, clock, disk, files, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import CorruptFile, DagentdError
 from dagentd.formats.shape import Source
 from dagentd.model import ids, jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import DOCUMENTS, FeatureFolder, SessionFolder
-from dagentd.store import layout
+from dagentd.store import layout, links
 from dagentd.store.own_documents import Change
 from dagentd.store.projection import PATIENCE
 from dagentd.store.withdrawn import first_words, last_words
@@ -31,7 +31,8 @@ _LONE = ("chat", "checkpoint", "context", "agent-description")
 @dataclass(frozen=True)
 class LegacyFile:
     """`session_id` is what its name says, where it says one; `document` which of a session's documents it is; `begun`:
-    its migration did not come to its end, and what it held is in its backup."""
+    its migration did not come to its end, and what it held is in its backup; `listed`: the task and the state in which
+    a task.json has the session."""
 
     path: Path
     feature: FeatureFolder
@@ -39,11 +40,12 @@ class LegacyFile:
     session_id: str | None = None
     document: str | None = None
     begun: bool = False
+    listed: tuple[str, str] | None = None
 
     @property
     def source(self) -> Source:
         name = self.path.relative_to(self.feature.path).as_posix()
-        return Source(name, self.feature.id, self.task_id, self.session_id)
+        return Source(name, self.feature.id, self.task_id, self.session_id, self.listed)
 
 
 @dataclass(frozen=True)
@@ -66,17 +68,16 @@ def in_feature(feature: FeatureFolder) -> list[LegacyFile]:
     goes into that session must find it made. Of a task, its planning comes before its work."""
     tasks = [name for name in layout.folder_names(feature.path / "nodes") if ids.is_safe(name)]
     folders = [(feature.sessions_dir, None), *((feature.task_dir(task) / "sessions", task) for task in tasks)]
-    inside = [(folder, task) for folder, task in folders if layout.inside(folder, feature.tree.worktree)]
-    found = [each for folder, task in inside for each in _lone_documents(feature, folder, task)]
+    found = _with_states(feature, [each for place in folders for each in _lone_documents(feature, *place)])
     named = {each.document(name) for each in layout.sessions(feature) for name in DOCUMENTS}
-    single = [each for folder, task in inside for each in _single_files(feature, folder, task)]
+    single = [each for folder, task in folders for each in _single_files(feature, folder, task)]
     found += [each for each in single if each.path not in named]
-    found.append(LegacyFile(feature.path / "chat.json", feature))
+    names = ("chat.json", *(("context-chat/messages.json",) if feature.shape == "flat" else ()))
+    found += [LegacyFile(feature.path / name, feature) for name in names]
     for task in tasks:
         folder = feature.task_dir(task)
-        if layout.inside(folder, feature.tree.worktree):
-            found += [LegacyFile(folder / name, feature, task) for name in ("chat.json", "session.json")]
-    return [each for each in found if os.path.lexists(each.path)]
+        found += [LegacyFile(folder / name, feature, task) for name in ("chat.json", "session.json")]
+    return [each for each in found if _is_there(each.path)]
 
 
 def _lone_documents(feature: FeatureFolder, folder: Path, task: str | None) -> Iterator[LegacyFile]:
@@ -93,6 +94,11 @@ def _lone_documents(feature: FeatureFolder, folder: Path, task: str | None) -> I
         if begun or (session_id not in whole and not _has_journal(place)):
             for match in kept if begun else mine:
                 yield LegacyFile(folder / match[0], feature, task, session_id, match[1], begun)
+
+
+def _with_states(feature: FeatureFolder, lone: list[LegacyFile]) -> list[LegacyFile]:
+    known = links.listed(feature) if lone else {}
+    return [replace(each, listed=known.get(str(each.session_id))) for each in lone]
 
 
 def _has_journal(place: SessionFolder) -> bool:
@@ -122,9 +128,17 @@ def _single_files(feature: FeatureFolder, folder: Path, task: str | None) -> Ite
 
 def _names(folder: Path) -> list[str]:
     try:
-        return sorted(os.listdir(folder))
+        return sorted(beneath.names(folder))
     except OSError:  # not there, or a problem of its own
         return []
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        beneath.status(path)
+    except OSError:
+        return False
+    return True
 
 
 # --- reading --------------------------------------------------------------------------------------------------

@@ -3,43 +3,91 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import disk
 from dagentd.adapters.temps import Temps
+from dagentd.errors import DagentdError
 from dagentd.model import ids
-from dagentd.model.project import FeatureFolder, SessionFolder
+from dagentd.model.project import DOCUMENTS, FeatureFolder, SessionFolder
+from dagentd.store import aliases, layout
 from dagentd.store.layout import checked_folder
 from dagentd.store.own_documents import LateEdit, edit_document
 
 
-def link_feature(feature: FeatureFolder, session_id: str, settle: float, temps: Temps) -> LateEdit | None:
-    """A feature without feature.json is a folder of sessions: none is made for it."""
-    path = feature.path / "feature.json"
-    if not os.path.lexists(path):
-        return None
-    return edit_document(path, lambda raw: {**raw, "sessionId": session_id}, settle, temps)
+@dataclass(frozen=True)
+class Link:
+    """The document that names a session, and what that does to it. One that `leads` becomes the feature's session, or
+    puts its task into its state. Another does so only where nothing is said yet: what an older file holds is no news,
+    and must not move a task that somebody works on."""
+
+    feature: FeatureFolder
+    session_id: str
+    task: str | None
+    state: str | None
+    leads: bool = False
+
+    @classmethod
+    def of(cls, feature: FeatureFolder, session_id: str, fields: Mapping[str, Any], leads: bool = False) -> Link:
+        task, state = fields.get("taskId"), fields.get("taskState")
+        if not (task and state):
+            task, state = None, None
+        return cls(feature, session_id, task, state, leads)
+
+    @property
+    def path(self) -> Path:
+        return self.feature.path / "feature.json" if self.task is None else _task_file(self.feature, self.task)
+
+    def change(self, raw: dict[str, Any]) -> dict[str, Any]:
+        if self.task is None:
+            stays = not self.leads and _is_named(self.feature, raw.get("sessionId"))
+            return raw if stays else {**raw, "sessionId": self.session_id}
+        listed = _listed(raw, str(self.state))
+        linked = {"sessionIds": listed if self.session_id in listed else [*listed, self.session_id]}
+        states = _object(raw, "states")
+        states |= {str(self.state): {**_object(states, str(self.state)), **linked}}
+        current = raw.get("currentState")
+        stays = not self.leads and isinstance(current, str) and current != ""
+        first = {} if raw else {"id": self.task}
+        return {**first, **raw, "states": states, "currentState": current if stays else self.state}
+
+    def is_made(self) -> bool:
+        """Whether the document names it as it is."""
+        raw = _read(self.path)
+        held = [raw.get("sessionId")] if self.task is None else _listed(raw, str(self.state))
+        return self.session_id in held
+
+    def make(self, settle: float, temps: Temps) -> LateEdit | None:
+        """task.json is made for a task that has none. A feature without feature.json is a folder of sessions: none is
+        made for it."""
+        if self.task is not None:
+            _make_task_folder(self.feature, self.task)
+        elif not os.path.lexists(self.path):
+            return None
+        return edit_document(self.path, self.change, settle, temps)
 
 
-def link_task(
-    feature: FeatureFolder, task: str, state: str, session_id: str, settle: float, temps: Temps
-) -> LateEdit | None:
-    """task.json is made for a task that has none."""
-    folder = feature.task_dir(ids.checked(task, "task id"))
-    for each in (folder.parent, folder):
-        with disk.explained(each):
-            if not each.is_dir():
-                disk.make_folder(each)
-        checked_folder(feature, each)
-    return edit_document(folder / "task.json", lambda raw: with_session(raw, task, state, session_id), settle, temps)
+def named(feature: FeatureFolder, task: str | None, state: str | None) -> list[SessionFolder]:
+    """The sessions that feature.json, or task.json for a state, names and that are there."""
+    if task is None or state is None:
+        found = [_read(feature.path / "feature.json").get("sessionId")]
+    else:
+        found = _listed(_read(_task_file(feature, task)), state)
+    return [folder for name in found if (folder := _session(feature, name)) is not None]
 
 
-def with_session(raw: dict[str, Any], task: str, state: str, session_id: str) -> dict[str, Any]:
-    states = raw["states"] if isinstance(raw.get("states"), dict) else {}
-    held = states[state] if isinstance(states.get(state), dict) else {}
-    listed = held["sessionIds"] if isinstance(held.get("sessionIds"), list) else []
-    linked = {**held, "sessionIds": listed if session_id in listed else [*listed, session_id]}
-    return {**({} if raw else {"id": task}), **raw, "states": {**states, state: linked}, "currentState": state}
+def listed(feature: FeatureFolder) -> dict[str, tuple[str, str]]:
+    """The task and the state that list each session; of several states the one that the task is in, else the last."""
+    found: dict[str, tuple[str, str]] = {}
+    for task in filter(ids.is_safe, layout.folder_names(feature.path / "nodes")):
+        raw = _read(_task_file(feature, task))
+        states, current = list(_object(raw, "states")), raw.get("currentState")
+        for state in sorted(states, key=lambda state: state == current):  # the current one last
+            found |= {one: (task, state) for one in _listed(raw, state) if isinstance(one, str)}
+    return found
 
 
 def make_session_folder(folder: SessionFolder) -> None:
@@ -47,4 +95,53 @@ def make_session_folder(folder: SessionFolder) -> None:
     for each in (folder.feature.sessions_dir, folder.path):
         if not each.is_dir():
             disk.make_folder(each)
-        checked_folder(folder.feature, each)
+        checked_folder(each)
+
+
+def _make_task_folder(feature: FeatureFolder, task: str) -> None:
+    folder = feature.task_dir(ids.checked(task, "task id"))
+    for each in (folder.parent, folder):
+        with disk.explained(each):
+            if not each.is_dir():
+                disk.make_folder(each)
+        checked_folder(each)
+
+
+def _task_file(feature: FeatureFolder, task: str) -> Path:
+    return feature.task_dir(ids.checked(task, "task id")) / "task.json"
+
+
+def _is_named(feature: FeatureFolder, name: object) -> bool:
+    """Also one that is still in an older shape: it is linked already, and its turn comes."""
+    return _session(feature, name) is not None or any(
+        os.path.lexists(feature.sessions_dir / file)
+        for file in (f"{name}.json", *(f"{document}_{name}.json" for document in DOCUMENTS))
+        if ids.is_safe(name)
+    )
+
+
+def _session(feature: FeatureFolder, name: object) -> SessionFolder | None:
+    if not isinstance(name, str) or not ids.is_safe(name):
+        return None
+    if (found := layout.session(feature, name)) is not None:
+        return found
+    real = aliases.meant_by(name, layout.sessions(feature))
+    return layout.session(feature, real) if real is not None else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """What is not there, or cannot be read, names nothing."""
+    try:
+        return layout.read_object(path)
+    except (FileNotFoundError, DagentdError):
+        return {}
+
+
+def _listed(raw: dict[str, Any], state: str) -> list[Any]:
+    found = _object(_object(raw, "states"), state).get("sessionIds")
+    return found if isinstance(found, list) else []
+
+
+def _object(raw: Mapping[str, Any], key: str) -> dict[str, Any]:
+    found = raw.get(key)
+    return dict(found) if isinstance(found, dict) else {}

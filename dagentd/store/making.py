@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dagentd.adapters import clock, disk
-from dagentd.errors import InvalidInput, NotFound
+from dagentd.errors import DagentdError, InvalidInput, NotFound
 from dagentd.model import ids
-from dagentd.model.project import FeatureFolder, GoneFolder
+from dagentd.model.project import FeatureFolder, GoneFolder, SessionFolder
+from dagentd.store import beginning, layout, links, opening, outlived, withdrawn
 from dagentd.store import journal as journals
-from dagentd.store import layout, links, opening, outlived, roles, withdrawn
 from dagentd.store.catalogue import Catalogue, of_feature
+from dagentd.store.links import Link
 from dagentd.store.open_sessions import OpenSessions
 from dagentd.store.resources import Resources
 from dagentd.store.session import Session
+
+_TOLD_BY = ("type", "agentType", "taskState")  # what makes a session the one that is asked for
+_LEADERS = ("pm", "feature")  # whose session a feature names; those of other roles are beside it
 
 
 class Maker:
@@ -25,21 +29,38 @@ class Maker:
         """The session of a feature or of a task's state; an archived one becomes active again."""
         self._resources.check_writable()
         ids.one_of(type, ids.SessionType, "type")
-        if type == "task" and (task_id is None or task_state is None):
-            raise InvalidInput("a task session needs taskId and taskState", hint="Give both.")
+        if type == "task" and task_id is None:
+            raise InvalidInput("a task session needs taskId", hint="Give it; taskState may be left out.")
         feature = self._catalogue.feature(feature_id, worktree)
         fields = {"type": type, "agentType": agent_type, "featureId": feature_id}
         if type == "task":
-            fields |= {"taskId": str(task_id), "taskState": str(task_state)}
-            session_id = ids.task_session(agent_type, feature_id, str(task_id), str(task_state))
+            state = ids.usual_state(agent_type) if task_state is None else task_state
+            session_id = ids.task_session(agent_type, feature_id, str(task_id), state)
+            fields |= {"taskId": str(task_id), "taskState": state}
         else:
             session_id = ids.feature_session(agent_type, feature_id)
+        session_id = self.linked(feature, fields, session_id) or session_id
         with self._sessions.door(session_id):
             session = self._existing(feature, session_id)
             with self._sessions.lock:
                 session = session or self._create(feature, session_id, fields)
-                self.complete(session, fields)
+                self.complete(session, fields, leads=type == "task" or agent_type in _LEADERS)
         return session
+
+    def linked(self, feature: FeatureFolder, fields: dict[str, str], usual: str) -> str | None:
+        """The active session of this role that the feature, or the task for this state, names: whatever its id, and of
+        several the one with the usual id, else the latest."""
+        named = links.named(feature, fields.get("taskId"), fields.get("taskState"))
+        found = [folder.id for folder in named if self._is_active(folder, fields)]
+        return usual if usual in found else found[-1] if found else None
+
+    def _is_active(self, folder: SessionFolder, fields: dict[str, str]) -> bool:
+        try:
+            known = self._sessions.document(folder) or layout.read_object(folder.document("session"))
+        except (FileNotFoundError, DagentdError):
+            return False
+        same = all(known.get(key, wanted) == wanted for key, wanted in fields.items() if key in _TOLD_BY)
+        return same and known.get("status", "active") == "active"
 
     def _existing(self, feature: FeatureFolder, session_id: str) -> Session | None:
         folder = of_feature(feature, session_id) or withdrawn.left_behind(feature, session_id)
@@ -53,7 +74,7 @@ class Maker:
     def _create(self, feature: FeatureFolder, session_id: str, fields: dict[str, str]) -> Session:
         self._sessions.close_lost(session_id)
         folder = layout.new_session(feature, session_id)
-        first = opening.chunks(opening.new_session(folder, fields, clock.stamp()))
+        first = opening.chunks(beginning.new_session(folder, fields, clock.stamp()))
         with disk.explained(folder.path):
             links.make_session_folder(folder)
             journals.create(folder.journal, session_id, first, self._resources.kept).close()
@@ -61,17 +82,11 @@ class Maker:
         session.announce(action="created")
         return session
 
-    def complete(self, session: Session, fields: dict[str, str]) -> None:
+    def complete(self, session: Session, fields: dict[str, str], leads: bool = False) -> None:
         """What a new session has beside its journal; a crash may have come between."""
-        if session.read("agent-description") is None and "agentType" in fields:
-            project, role = self._resources.project, fields["agentType"]
-            session.replace("agent-description", roles.description(project, role, clock.stamp()))
-        feature, how = session.folder.feature, (self._resources.settle, self._resources.temps)
-        if "taskId" in fields and "taskState" in fields:
-            late = links.link_task(feature, fields["taskId"], fields["taskState"], session.id, *how)
-        else:
-            late = links.link_feature(feature, session.id, *how)
-        if late is not None:
+        session.describe()
+        link = Link.of(session.folder.feature, session.id, fields, leads)
+        if (late := link.make(self._resources.settle, self._resources.temps)) is not None:
             self._resources.soon(late)
 
     def restore(self, session_id: str, feature_id: str | None = None, worktree: str | None = None) -> Session:

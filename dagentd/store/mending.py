@@ -6,13 +6,12 @@ import os
 import time
 from dataclasses import dataclass, field
 
-from dagentd.adapters import clock, disk, files, publishing
+from dagentd.adapters import beneath, clock, disk, files, publishing
 from dagentd.model import records
 from dagentd.model.project import DOCUMENTS, SessionFolder
 from dagentd.model.records import Record
 from dagentd.store import opening
-from dagentd.store.entry import Entry
-from dagentd.store.heal import lacking
+from dagentd.store.heal import Lack, Remains, lacking
 from dagentd.store.index import Index
 from dagentd.store.journal import Altered, Journal, Line
 from dagentd.store.kept import Kept
@@ -27,6 +26,7 @@ class Mended:
     journal: Journal  # to go on with: the same one, or another file
     lines: list[Line] = field(default_factory=list)  # that the state has not seen
     anew: bool = False  # the journal has other records than it had: the state is to be read again
+    lack: Lack = field(default_factory=lambda: Lack([]))  # what it lacked
 
 
 class Mending:
@@ -40,13 +40,13 @@ class Mending:
         """None if the session was deleted."""
         ours = opening.placed(lines, journal.size - sum(len(data) for _, data in lines))
         try:
-            found = self._folder.journal.lstat()
+            found = beneath.status(self._folder.journal)
         except FileNotFoundError:
             stays = self._put_back(journal)
             return Mended(stays, ours) if stays is not None else None
         same = os.path.samestat(found, os.fstat(journal.fd))
         if same and found.st_size > journal.size and journal.checksum_at(state.pos) == state.sum:
-            return Mended(journal, _read_on(journal, state.pos, lines))
+            return Mended(journal, _read_on(journal, state, lines))
         return self._join(journal, state, ours, same)
 
     def _put_back(self, journal: Journal) -> Journal | None:
@@ -79,48 +79,67 @@ class Mending:
         """Another content is under the journal's name: a restored backup, an editor's save, a cut."""
         found = Journal.open(self._folder.journal)
         try:
-            if not same and _continues(found, old):
-                return Mended(found, ours)
-            _bring_up(found, state, ours, None if same else old)
+            if not same and (lack := _continues(found, old, state)) is not None:
+                return Mended(found, ours, lack=lack)
+            remains = Remains(self._kept, self._folder.id, None if same else old)
+            lack = _bring_up(found, state, ours, remains)
+            if same and old.twin is not None:  # it has served; two files that differ would count as two sessions
+                old.size = found.size
+                old.repeat_to_twin(0)
         except BaseException:
             found.close()
             raise
-        return Mended(found, anew=True)
+        return Mended(found, anew=True, lack=lack)
 
 
-def _read_on(journal: Journal, pos: int, lines: list[Lined]) -> list[Line]:
-    """Somebody else appended. If that was half a line, ours is glued to it and goes in again, or the next one
-    would be."""
+def _read_on(journal: Journal, state: State, lines: list[Lined]) -> list[Line]:
+    """Somebody else appended. If that was half a line, the first of ours is glued to it, and what is lacking of ours
+    goes in again behind all that is there: nothing that somebody appended is taken away."""
     journal.size = os.fstat(journal.fd).st_size
-    held = [line for group in journal.groups(pos) for line in group]
+    held = [line for group in journal.groups(state.pos) for line in group]
     if journal.whole < journal.size:
         journal.append(b"\n")
-    present = {line.data for line in held}
-    again = [(record, data) for record, data in lines if data not in present]
+    again = opening.lines(_lacking(lines, [_meaning(line.record) for line in held], state))
     start = journal.append(b"".join(data for _, data in again))
+    journal.repeat_to_twin(state.pos)
     return [*held, *opening.placed(again, start)]
 
 
-def _continues(found: Journal, old: Journal) -> bool:
+def _lacking(lines: list[Lined], present: list[object], state: State) -> list[Record]:
+    """Of our append, what is not there; each message says where it stands, as those behind it may be there. What is
+    no message means something only behind those it is about, and is said again."""
+    last = state.entries.before(None, 1)
+    before = last[0].id if last else None
+    result: list[Record] = []
+    for record, _ in lines:
+        raw = record.body["message"] if record.t == "message" else None
+        if _meaning(record) not in present or (result and raw is None):
+            placed = raw is not None and "after" not in record.body
+            result.append(records.message(raw, record.message, record.at, before) if raw and placed else record)
+        before = raw["id"] if raw else before
+    return result
+
+
+def _meaning(record: Record) -> object:
+    raw = record.body.get("message")
+    return raw.get("id") if record.t == "message" and isinstance(raw, dict) else (record.t, record.body)
+
+
+def _continues(found: Journal, old: Journal, state: State) -> Lack | None:
     """An older copy of the same journal: append what it lacks, and every offset stays what it was."""
     known, held = files.read_fd(old.fd, old.size), files.read_fd(found.fd, found.size)
     if not known.startswith(held):
-        return False
+        return None
     found.append(known[len(held) :])
-    return True
+    return Lack([], sum(entry.edited > len(held) for entry in state.entries.everything()))
 
 
-def _bring_up(found: Journal, known: State, ours: list[Line], old: Journal | None) -> None:
-    """Append what is known and what is wanted to a journal that lacks it. Messages that have left chat are read from
-    the `old` file, if that is another one."""
-
-    def read(entry: Entry) -> Record | None:
-        if entry.line is not None:
-            return records.message(entry.raw(), entry.line, "")
-        return old.read_record(entry.start, entry.end) if old else None
-
+def _bring_up(found: Journal, known: State, ours: list[Line], remains: Remains) -> Lack:
+    """Append what is known and what is wanted to a journal that lacks it."""
     wanted = b"".join(line.data for line in ours)
     found.drop_end(wanted)
     scratch = opening.read_state(found, Index(None).journal(found.path))
     found.cut_tail()
-    found.append(opening.joined(lacking(known, scratch, read, clock.stamp())) + wanted)
+    lack = lacking(known, scratch, remains.message, clock.stamp())
+    found.append(opening.joined(lack.records) + wanted)
+    return lack

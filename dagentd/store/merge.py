@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from dagentd.model import ids, jsontext, records, times
+from dagentd.model import conversation, ids, jsontext, records, times
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
+from dagentd.store import copies
 from dagentd.store.entry import Entry, stamp_of
 from dagentd.store.outside import Doc, Outside
 from dagentd.store.state import State
@@ -26,6 +28,7 @@ class Found:
     raw: dict[str, Any]
     line: bytes
     entry: Entry | None
+    copied: bool = False  # the app's copy of it: it says nothing that is not known, nor brings it back
 
 
 def merge(state: State, outside: Outside, at: str, settled: Callable[[Entry], bool]) -> list[Record]:
@@ -63,22 +66,36 @@ def _without_position(outside: Outside) -> dict[str, str]:
 
 
 def identify(state: State, doc: Doc) -> list[Found]:
-    found: dict[str, Found] = {}
-    for raw in with_ids(doc.raw["messages"], doc.source):
-        one = _identity(state, raw, found)
+    messages = with_ids(doc.raw["messages"], doc.source, partial(_had_left, state, doc.pos))
+    found, known = dict[str, Found](), copies.known_already(state, messages)
+    for raw in messages:
+        one = copy_of(known[raw["id"]], raw) if raw["id"] in known else _identity(state, raw, found)
         found.setdefault(one.id, one)
     return list(found.values())
 
 
-def with_ids(entries: list[Any], source: str) -> list[dict[str, Any]]:
-    """The entries that are objects, each with an id."""
-    naming = ids.Naming(source)
+def copy_of(entry: Entry, raw: dict[str, Any]) -> Found:
+    return Found(entry.id, raw, b"", entry, copied=True)
+
+
+def _had_left(state: State, pos: int | None, message_id: str) -> bool:
+    """A writer who saw a chat without it means another one, however equal."""
+    entry = state.find(message_id) if pos is not None else None
+    return entry is not None and pos is not None and entry.moves[0][0] <= pos and not entry.here_at(pos)
+
+
+def with_ids(
+    entries: list[Any], source: str, of_others: Callable[[str], bool] = lambda _: False
+) -> list[dict[str, Any]]:
+    """The entries that are objects, each with an id, and with a text for its content."""
+    naming = ids.Naming(source, of_others)
     result = []
     for entry in entries:
         if isinstance(entry, dict):
             given = entry.get("id")
             own = naming.id_of(given, entry.get("role"), entry.get("timestamp"), entry.get("content"))
-            result.append(entry if own == given else {"id": own} | {k: v for k, v in entry.items() if k != "id"})
+            named = entry if own == given else {"id": own} | {k: v for k, v in entry.items() if k != "id"}
+            result.append(conversation.with_text(named))
     return result
 
 
@@ -131,7 +148,9 @@ def _arrivals(found: list[Found], at: str) -> list[Record]:
 
 def edits(found: list[Found], doc: Doc | None, at: str) -> list[Record]:
     return [
-        records.edit(one.raw, one.line, at) for one in found if doc and one.entry and _is_edit(one.entry, one, doc.pos)
+        records.edit(one.raw, one.line, at)
+        for one in found
+        if doc and one.entry and not one.copied and _is_edit(one.entry, one, doc.pos)
     ]
 
 
@@ -151,7 +170,8 @@ def _returns(found: list[Found], doc: Doc | None, at: str) -> list[Record]:
     pos = doc.pos if doc else None
     if pos is None:
         return []
-    back = [one.id for one in found if one.entry and not one.entry.here and one.entry.moved <= pos]
+    seen = [one for one in found if one.entry and not one.copied and one.entry.moved <= pos]
+    back = [one.id for one in seen if one.entry and not one.entry.here]
     return [records.back(back, at)] if back else []
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.errors import InvalidInput, LimitReached
-from dagentd.model import jsontext
+from dagentd.model import conversation, jsontext
 
 ROLES = ("user", "assistant", "system")
 MESSAGE_LIMIT = 16 << 20  # a line on the socket carries no more
@@ -43,7 +43,7 @@ def new_message(raw: dict[str, Any]) -> NewMessage:
         raise InvalidInput("a message id is a text of 1 to 200 characters", hint="Leave `id` out to get one.")
     head = {"id": given or _new_id(), "role": role, "content": raw["content"], "timestamp": clock.stamp()}
     rest = {key: value for key, value in raw.items() if key not in head and value is not None}
-    return NewMessage(head | rest, given is not None)
+    return NewMessage(conversation.with_text(head | rest), given is not None)
 
 
 def _new_id() -> str:

@@ -34,7 +34,7 @@ class OpenSessions:
         self._mutex = threading.Lock()  # for what is noted here; nobody waits for anything else meanwhile
         self._resources, self._catalogue, self._problems = resources, catalogue, problems
         self._open: dict[Path, Session] = {}
-        self._found: dict[tuple[str, str | None], SessionFolder] = {}
+        self._found: dict[tuple[str | None, ...], SessionFolder] = {}
         self._ended = False
 
     def door(self, session_id: str) -> threading.RLock:
@@ -53,14 +53,15 @@ class OpenSessions:
             yield
 
     @contextlib.contextmanager
-    def using(self, session_id: str, worktree: str | None = None) -> Iterator[Session]:
+    def using(self, session_id: str, worktree: str | None = None, feature_id: str | None = None) -> Iterator[Session]:
         """A session for as long as it is used. Where it was found is remembered while it is open, so that the next
         call need not look through all worktrees."""
-        folder = self._found.get((session_id, worktree))
-        if folder is None or not self._is_open(folder) or not os.path.lexists(folder.journal):
-            folder = self._catalogue.find(session_id, worktree)
+        folder = self._found.get((session_id, worktree, feature_id))
+        lost = folder is None or not os.path.lexists(folder.journal) or layout.gave_way(folder)
+        if folder is None or lost or not self._is_open(folder):
+            folder = self._catalogue.find(session_id, worktree, feature_id)
             with self._mutex:
-                self._found[session_id, worktree] = folder
+                self._found[session_id, worktree, feature_id] = folder
         with self.use(folder) as session:
             yield session
 
@@ -92,7 +93,7 @@ class OpenSessions:
             if session is None or not session.enter():
                 if session is not None:
                     self._let_go(folder, session)
-                layout.checked_folder(folder.feature, folder.path)  # links come and go
+                layout.checked_folder(folder.path)  # links come and go
                 session = Session(self._resources, folder, self._chronicle(folder, written))
                 session.enter()
             with self._mutex:  # last: the order tells which was not used for longest

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk
+from dagentd.adapters import beneath, clock, disk, files
 from dagentd.errors import CorruptFile, LimitReached
 from dagentd.model import jsontext, records
 from dagentd.model.documents import Position, position_of
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
-from dagentd.store import complaints, layout
+from dagentd.store import beginning, complaints, layout
 from dagentd.store import journal as journals
-from dagentd.store.heal import lacking
+from dagentd.store.heal import Lack, Remains, lacking
 from dagentd.store.index import Index, JournalIndex
 from dagentd.store.journal import Journal, Line
 from dagentd.store.kept import Kept
-from dagentd.store.merge import DERIVED, told_apart, with_ids
 from dagentd.store.state import State
 
 Lined = tuple[Record, bytes]  # a record and its line
@@ -77,7 +77,7 @@ def open_journal(folder: SessionFolder, kept: Kept, read: Callable[[], dict[str,
         disk.link(held, folder.journal)
         disk.sync_folder(folder.path)
         return Journal.open(folder.journal)
-    content = first_records(folder, documents, clock.stamp())
+    content = beginning.first_records(folder, documents, clock.stamp())
     try:
         return journals.create(folder.journal, folder.id, chunks(content), kept, beside)
     except FileNotFoundError:
@@ -110,54 +110,52 @@ def chunks(group: Sequence[Record]) -> Iterator[bytes]:
         yield some
 
 
-def first_records(folder: SessionFolder, documents: dict[str, dict[str, Any]], at: str) -> list[Record]:
-    """A journal for what is on disk."""
-    session = {key: value for key, value in documents.get("session", {}).items() if key not in DERIVED}
-    if "updatedAt" in documents.get("session", {}):
-        session["updatedAt"] = documents["session"]["updatedAt"]
-    known = {"featureId": folder.feature.id} | session | {"id": folder.id}
-    result = [records.session({"id": folder.id} | known, at)]
-    if "checkpoint" in documents:
-        doc = {key: value for key, value in documents["checkpoint"].items() if key != "dagentd"}
-        result.append(records.checkpoint(doc, at))
-    source = folder.within_feature(folder.document("chat"))
-    for raw in told_apart(with_ids(documents.get("chat", {}).get("messages", []), source)):
-        result.append(records.message(raw, jsontext.encode(raw), at))
-    return result
+@dataclass(frozen=True)
+class Recalled:
+    state: State
+    remains: Remains
+    caught_up: int  # messages that went back with the rest of a copy
 
 
-def new_session(folder: SessionFolder, fields: dict[str, Any], at: str) -> list[Record]:
-    """A journal for a session that begins now: no messages, an empty checkpoint of version 1."""
-    empty: dict[str, list[str]] = {
-        "completed": [], "inProgress": [], "pending": [], "blockers": [], "decisions": []
-    }  # fmt: skip
-    checkpoint = {
-        "version": 1,
-        "createdAt": at,
-        "updatedAt": at,
-        "summary": empty,
-        "compactionInfo": {
-            "messagesCompacted": 0, "oldestMessageTimestamp": at, "newestMessageTimestamp": at, "compactedAt": at
-        },
-        "stats": {"totalCompactions": 0, "totalMessages": 0, "totalTokens": 0},
-    }  # fmt: skip
-    return [records.session({"id": folder.id, **fields, "createdAt": at, "status": "active"}, at),
-            records.checkpoint(checkpoint, at)]  # fmt: skip
+def recall(journal: Journal, index: JournalIndex, entries: list[Path], look: Callable[[], Remains]) -> Recalled | None:
+    """What the index knows of this journal, if that does not hold it any more: it was overwritten while we were away.
+    One that begins otherwise is another session's."""
+    try:
+        header = index.header()
+        if not header or journal.checksum_at(header["pos"]) == header["sum"]:
+            return None
+        if header.get("first") != journal.first_sum():
+            return None
+        held = Index(None).journal(journal.path)
+        held.save(header, index.before(None, 1 << 60))
+    except (CorruptFile, LimitReached):
+        return None
+    remains, size = look(), journal.size
+    known = State(held, remains.checkpoint)
+    known.load(header)
+    _catch_up(journal, entries, Position(pos=header["pos"], sum=header["sum"]))
+    return Recalled(known, remains, sum(size < entry.edited <= journal.size for entry in known.entries.everything()))
 
 
-def recover_lost(folder: SessionFolder, kept: Kept, state: State, documents: dict[str, dict[str, Any]]) -> list[Record]:
+def _catch_up(journal: Journal, entries: list[Path], position: Position) -> None:
+    """Where a kept file is another one and only goes on where this ends, so does this: every offset stays."""
+    for path in entries:
+        if _has(path, position):
+            whole = files.read(path, files.CHAT_LIMIT)
+            if whole.startswith(files.read_fd(journal.fd, journal.size)):
+                journal.append(whole[journal.size :])
+                return
+
+
+def recover_lost(folder: SessionFolder, kept: Kept, state: State, documents: dict[str, dict[str, Any]]) -> Lack:
     """The journal lacks a position that a projection has: it was replaced while we were away. What a kept file
     that has the position still holds goes back in."""
     held = _kept_for(folder.id, kept, documents)
-    if held is None or os.path.samestat(held.lstat(), folder.journal.lstat()):
-        return []
-    return from_file(held, state)
-
-
-def from_file(path: Path, state: State) -> list[Record]:
-    other = Journal.open(path)
+    if held is None or os.path.samestat(beneath.status(held), beneath.status(folder.journal)):
+        return Lack([])
+    other = Journal.open(held)
     try:
-        known = read_state(other, Index(None).journal(path))
+        known = read_state(other, Index(None).journal(held))
         return lacking(known, state, lambda entry: other.read_record(entry.start, entry.end), clock.stamp())
     finally:
         other.close()

@@ -7,24 +7,29 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
-from dagentd.adapters import disk, files, publishing
+from dagentd.adapters import beneath, disk, files, publishing
 from dagentd.errors import Conflict, DagentdError
 from dagentd.model import ids
-from dagentd.model.project import FeatureFolder, GoneFolder, SessionFolder, Tree
+from dagentd.model.project import FeatureFolder, GoneFolder, Project, SessionFolder, Tree
 from dagentd.store import layout, links
+from dagentd.store.closed import closed
 from dagentd.store.kept import Kept
 
 _CHUNK = 1 << 20
 
 
-def folders(kept: Kept, live: Iterable[SessionFolder]) -> list[GoneFolder]:
-    """An entry is gone when nothing else is linked to it and no live journal of that id begins with what it holds:
-    where links cannot be, the kept file is a second one, and a copied project has both as one file each."""
+def folders(project: Project, kept: Kept, live: Iterable[SessionFolder]) -> list[GoneFolder]:
+    """An entry is gone when no live journal of that id is the same file, or begins with what it holds: where links
+    cannot be, the kept file is a second one, and a copied project has both as one file each. Other links to it, as in a
+    trash, count only while there are folders that we cannot look into: it may be in one of those."""
     journals: dict[str, list[Path]] = {}
     for folder in live:
         journals.setdefault(folder.id, []).append(folder.journal)
-    found = ((name, path) for name, entries in kept.all().items() for path in entries)
-    return [_folder(name, path) for name, path in found if _is_gone(path, journals.get(name, []))]
+    entries = ((name, path) for name, held in kept.all().items() for path in held)
+    found = [_folder(name, path) for name, path in entries if not _is_live(path, journals.get(name, []))]
+    linked = [each for each in found if _links(each.kept) != 1]
+    hidden = linked if linked and any(closed(project)) else []
+    return [each for each in found if each not in hidden]
 
 
 def _folder(session_id: str, entry: Path) -> GoneFolder:
@@ -33,11 +38,27 @@ def _folder(session_id: str, entry: Path) -> GoneFolder:
     return GoneFolder(session_id, nowhere / session_id, "folder", feature, kept=entry)
 
 
-def _is_gone(entry: Path, journals: list[Path]) -> bool:
+def _is_live(entry: Path, journals: list[Path]) -> bool:
+    """One that vanished at this moment is not gone either: there is nothing of it."""
     try:
-        return entry.lstat().st_nlink == 1 and not any(_begins_with(journal, entry) for journal in journals)
+        held = beneath.status(entry)
     except FileNotFoundError:
+        return True
+    return any(_is_file(journal, held) or _begins_with(journal, entry) for journal in journals)
+
+
+def _is_file(journal: Path, held: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(beneath.status(journal), held)
+    except OSError:
         return False
+
+
+def _links(entry: Path) -> int:
+    try:
+        return beneath.status(entry).st_nlink
+    except FileNotFoundError:
+        return 0
 
 
 def _begins_with(journal: Path, entry: Path) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dagentd.adapters import clock, publishing
+from dagentd.errors import DagentdError
 from dagentd.model.project import SessionFolder
 from dagentd.store import rendering
 from dagentd.store.chronicle import Chronicle
@@ -14,14 +15,18 @@ from dagentd.store.projection import GONE_FOR, Projection
 
 _APART = 0.1  # seconds between two writes of one session's documents
 _LONG = 0.05  # a write that takes longer is of a very long chat
+_LOOK = "Look at it, then delete it."
 
 
 class Output:
     """Never called by two threads at once."""
 
     def __init__(
-        self, folder: SessionFolder, files: dict[str, Projection], settle: float, chronicle: Chronicle, intake: Intake
-    ) -> None:
+        self, folder: SessionFolder, files: dict[str, Projection], settle: float, chronicle: Chronicle, intake: Intake,
+        memory: bool,
+    ) -> None:  # fmt: skip
+        """`memory`: the newest app, which has one, is in use here."""
+        self._memory = memory
         self._folder, self._files, self._settle = folder, files, settle
         self._chronicle, self._intake = chronicle, intake
         self.due = 0.0  # when to write next
@@ -41,10 +46,14 @@ class Output:
         return sorted(filter(self._wanted, behind), key=lambda each: each.name == "session" and each.digest is not None)
 
     def _wanted(self, each: Projection) -> bool:
-        """A checkpoint only if there is one; the newer app's memory only where that app made it."""
-        if each.name == "memory":
-            return each.digest is not None
-        return each.name != "checkpoint" or self._chronicle.state.checkpoint is not None
+        """A checkpoint only if there is one; the newest app's memory only where that app is in use."""
+        if each.name == "memory" and not self.has_memory:
+            return False
+        return each.name not in ("checkpoint", "memory") or self._chronicle.state.checkpoint is not None
+
+    @property
+    def has_memory(self) -> bool:
+        return self._memory or self._files["memory"].digest is not None
 
     def there(self) -> list[Path]:
         """What must be there, or the session is being removed."""
@@ -71,10 +80,15 @@ class Output:
         """False if it is not as we know it."""
         with self._chronicle.lock:
             mark, pos, chunks = self.mark(each.name), self._chronicle.state.pos, self._render(each)
+        why = each.unreadable
         try:
-            each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self.there())
+            moved = each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self.there())
         except publishing.Changed:
             return False
+        if moved is not None:
+            told = DagentdError(f"{why}; it was set aside and made again from the journal", path=moved, hint=_LOOK)
+            self._chronicle.problems.pop(f"corrupt-{each.name}", None)  # that it was there
+            self._chronicle.note(f"corrupt-{each.name}", told)
         if each.name == "chat":
             self._intake.shown(pos)
             self._chronicle.state.shown = (each.digest.hex(), mark) if each.digest else None
@@ -85,4 +99,4 @@ class Output:
         state = self._chronicle.state
         if each.name == "chat":
             return rendering.chat(state, each.extra)
-        return rendering.other(each.name, state, self._folder, each.extra)
+        return rendering.other(each.name, state, self._folder, each.extra, self.has_memory)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from datetime import timedelta
 from pathlib import Path
 
-from dagentd.adapters import aside, clock, disk, publishing
+from dagentd.adapters import aside, beneath, clock, disk, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError
 from dagentd.model import jsontext
@@ -91,7 +90,7 @@ class Pauses:
 
 def _mark(path: Path) -> _Mark:
     try:
-        status = os.lstat(path)
+        status = beneath.status(path)
     except OSError:
         return None
     return status.st_ino, status.st_mtime_ns, status.st_size

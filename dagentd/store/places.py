@@ -123,8 +123,10 @@ def _of_feature(feature: FeatureFolder) -> Places:
         feature.path / "attachments": Place(any=renew, all=renew),
         feature.path / "nodes": Place(folders=survey, all=survey),
     }
+    if feature.shape == "flat":
+        found[feature.path / "context-chat"] = Place({"messages.json": migrate}, all=migrate)
     for task in layout.folder_names(feature.path / "nodes"):
-        own = {"task.json": renew, **dict.fromkeys(_LEGACY, migrate)}
+        own = {"task.json": renew, "plan.json": renew, **dict.fromkeys(_LEGACY, migrate)}
         found[feature.task_dir(task)] = Place(own, folders=survey, all=renew | survey | migrate)
         found[feature.task_dir(task) / "sessions"] = _holding_sessions(feature, {})
     sessions = layout.sessions(feature)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import aside, clock, files, publishing
+from dagentd.adapters import aside, clock, files, marks, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed
 from dagentd.model import jsontext
@@ -16,7 +17,7 @@ from dagentd.model.jsontext import Undecodable
 
 _MODELS: dict[str, type[Document]] = {"chat": Chat, "checkpoint": Checkpoint}
 PATIENCE = 5.0  # seconds for a file that is written all the time and never makes sense
-_PAUSED = 1.0  # seconds in which a program that paused between truncating and writing may still write
+PAUSED = 1.0  # seconds in which a program that paused between truncating and writing may still write
 GONE_FOR = 2.0  # seconds: a file that vanished is not made again sooner, or `git worktree remove` would fail
 
 
@@ -37,27 +38,37 @@ class Projection:
     path: Path
     temps: Temps = field(default_factory=Temps)
     digest: bytes | None = None  # of the bytes on disk, as we last read or wrote them; None: no file
+    as_known: marks.Mark | None = None  # of a file that held what we know, when it was last read
     written: Any = None  # what the bytes on disk were made from
     extra: dict[str, Any] = field(default_factory=dict)  # the document as read, for the fields that are others'
-    suspect: tuple[bytes, float] | None = None  # unreadable bytes, and since when they are so
+    suspect: tuple[object, float] | None = None  # a file with unreadable bytes, and since when it is so
+    unreadable: str | None = None  # why the bytes that we know make no sense
     vanished: float | None = None  # when a file that we knew was found missing
     refused: DagentdError | None = None  # why it can be neither read nor written
     replaced: list[Late] = field(default_factory=list)
 
     def look(self) -> bytes | None:
-        """The bytes on disk if they are not what we know."""
+        """The bytes on disk if they are not what we know. A file that nobody touched since is not read again."""
         self.refused = None
+        mark = marks.untouched(self.path)
+        if mark is not None and mark == self.as_known:
+            return None
+        self.as_known = None
         try:
             data = files.read(self.path, files.CHAT_LIMIT)
         except FileNotFoundError:
             if self.digest is not None:
                 self.digest, self.written, self.vanished = None, None, clock.monotonic()
+                self.unreadable = None
             return None
         except DagentdError as error:
             self.refused = error
             return None
         self.vanished = None
-        return None if files.digest(data) == self.digest else data
+        if files.digest(data) != self.digest:
+            return data
+        self.as_known = mark
+        return None
 
     @property
     def refused_for_now(self) -> bool:
@@ -74,7 +85,7 @@ class Projection:
 
     def accept(self, data: bytes, raw: dict[str, Any]) -> None:
         """These bytes have been merged: they may be replaced."""
-        self.digest, self.written, self.suspect = files.digest(data), None, None
+        self.digest, self.written, self.suspect, self.unreadable = files.digest(data), None, None, None
         self.extra = {key: value for key, value in raw.items() if key != "messages"}
 
     def ours(self, digest: bytes, written: int, extra: dict[str, Any]) -> None:
@@ -82,36 +93,34 @@ class Projection:
         self.digest, self.written, self.extra = digest, written, extra
 
     def stable_for(self, data: bytes) -> float:
-        """Since how long exactly these unreadable bytes are there."""
-        seen = files.digest(data)
+        """Since how long exactly these unreadable bytes are there, in a file that nobody wrote to: one that is written
+        over and over is found empty again and again."""
+        seen = files.digest(data), marks.of(self.path)
         if self.suspect is None or self.suspect[0] != seen:
             self.suspect = (seen, clock.monotonic())
         return clock.monotonic() - self.suspect[1]
 
+    def give_up(self, data: bytes, why: str) -> None:
+        """These bytes make no sense and nobody writes them: they may be replaced, and are kept under another name."""
+        self.digest, self.written, self.suspect, self.unreadable = files.digest(data), None, None, why
+
     def publish(
         self, chunks: Iterable[bytes], made_from: Any, settle: float, sync: bool, beside: Collection[Path] = ()
-    ) -> None:
+    ) -> Path | None:
         """Replace the file; call `late_writes` next. The first time it is synced: a first rename without that was
-        an empty file after power loss in 9 of 10 trials. `Changed` if the file is not as we know it."""
-        first = self.digest is None
-        done = publishing.publish(
-            self.path, chunks, expect=self.digest, sync=sync or first, temps=self.temps, beside=beside
-        )
-        self.digest, self.written, self.vanished = done.digest, made_from, None
+        an empty file after power loss in 9 of 10 trials. `Changed` if the file is not as we know it. Where unreadable
+        bytes are kept that were in its place: sense may yet come from a program that paused after truncating."""
+        first, moved = self.digest is None, list[Path]()
+        with aside.replacing(self.path, "corrupt") if self.unreadable else nullcontext(moved) as moved:
+            done = publishing.publish(
+                self.path, chunks, expect=self.digest, sync=sync or first, temps=self.temps, beside=beside
+            )
+        self.digest, self.written, self.vanished, self.unreadable = done.digest, made_from, None, None
         if done.replaced is not None:
-            self._watch(done.replaced, settle)
-
-    def set_aside(self, data: bytes, settle: float) -> Path:
-        """Move unreadable bytes to a name of their own. Good ones may have come in their place in this very moment,
-        or come yet from a program that paused between truncating and writing: those count."""
-        moved, old = aside.set_aside_open(self.path, "corrupt", files.digest(data), self.temps)
-        self._watch(old, max(settle, _PAUSED))
-        self.digest = self.written = self.suspect = None
-        return moved
-
-    def _watch(self, old: publishing.Replaced, settle: float) -> None:
-        now = clock.monotonic()
-        self.replaced.append(Late(old, now, now + settle, now + 10))
+            now = clock.monotonic()
+            settled = now + (max(settle, PAUSED) if moved else settle)
+            self.replaced.append(Late(done.replaced, now, settled, now + 10))
+        return moved[0] if moved else None
 
     def late_writes(self, now: float, take: Callable[[bytes], None]) -> None:
         """Take in what was written into files that lost their name. Each is read at once and again when it has

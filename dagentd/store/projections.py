@@ -27,14 +27,15 @@ _SELDOM = 1.0  # seconds between two saves of the index
 
 
 def places(folder: SessionFolder) -> dict[str, Path]:
-    """The documents that are projections, and the newer app's memory, which is one where that app made it."""
+    """The documents that are projections, and the newest app's memory, which is one where that app is in use."""
     found = {name: folder.document(name) for name in ("session", "chat", "checkpoint")}
     return {**found, "memory": folder.conventional("memory")}
 
 
 class Projections:
-    def __init__(self, folder: SessionFolder, settle: float, temps: Temps) -> None:
-        self.folder = folder
+    def __init__(self, folder: SessionFolder, settle: float, temps: Temps, memory: bool = False) -> None:
+        """`memory`: the newest app is in use here."""
+        self.folder, self._memory = folder, memory
         self._settle = settle
         self._files = {name: Projection(name, path, temps) for name, path in places(folder).items()}
         self._io = threading.RLock()
@@ -55,7 +56,7 @@ class Projections:
         else:
             shown = self._shown_before(first)
         self._intake = Intake(self.folder, self._files, self._settle, chronicle, shown)
-        self._output = Output(self.folder, self._files, self._settle, chronicle, self._intake)
+        self._output = Output(self.folder, self._files, self._settle, chronicle, self._intake, self._memory)
         if not chronicle.read_only:
             self._intake.take_leftovers()
         self._know_again(first)
@@ -122,6 +123,17 @@ class Projections:
                     each.written = self._output.mark(name)
             return len(read) == len(whole)
 
+    def glance(self) -> bool:
+        """Take in what is new in the chat, as soon as it is whole: it may be cleared in the next moment. What it lacks
+        is judged when it has settled, and our own is not written into the midst of it. Whether anything was new."""
+        with self._io:
+            chat = self._files["chat"]
+            data = chat.look()
+            if data is None or not self._intake.take_additions(chat.path, data):
+                return False
+            self._output.due = max(self._output.due, clock.monotonic() + self._settle)
+            return True
+
     def _is_current(self, name: str, raw: dict[str, Any]) -> bool:
         """Whether a document that had nothing new in it may stay as it is. It may lack what stays in ours, or say what
         the journal refused: a decision struck, another id, messages in another order."""
@@ -129,7 +141,7 @@ class Projections:
         if pos is None or pos < self._output.mark(name):
             return False
         with self._chronicle.lock:
-            return rendering.says_the_same(name, raw, self._chronicle.state, self.folder)
+            return rendering.says_the_same(name, raw, self._chronicle.state, self.folder, self._output.has_memory)
 
     def _note_refused(self) -> None:
         for each in self._files.values():
@@ -147,7 +159,8 @@ class Projections:
 
     def session_document(self) -> dict[str, Any]:
         with self._chronicle.lock:
-            return rendering.session_document(self._chronicle.state, self.folder, self._files["session"].extra)
+            extra = self._files["session"].extra
+            return rendering.session_document(self._chronicle.state, self.folder, extra, self._output.has_memory)
 
     # --- what is due --------------------------------------------------------------------------------------
 
@@ -244,10 +257,12 @@ class Projections:
         """Let the index follow now and then: it costs nearly as much as the messages did, so whoever opens a session
         or imports into it does not wait for it. Closing saves too."""
         with self._chronicle.lock:
-            if self._chronicle.state.entries.fresh and now >= self._saved + _SELDOM:
-                self._saved = now
+            fresh = self._chronicle.state.entries.fresh
+            if fresh and now >= self._saved + _SELDOM:
+                self._saved, departed = now, not all(entry.here for entry in fresh.values())
                 with contextlib.suppress(DagentdError):  # damaged, it is begun anew, and who comes next reads again
                     self._chronicle.state.save()
+                self._chronicle.seal(everything=departed)
 
     def close(self) -> None:
         with self._io:

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from dagentd.adapters import clock
 
+_MOMENT = 0.02  # seconds
+
 
 class Tended(Protocol):
     def tend(self, now: float) -> float | None:
@@ -28,11 +30,12 @@ class Projector:
         self._thread.start()
 
     def soon(self, tended: Tended) -> None:
-        """There is work. Cheap when it is already known. What failed may go well now, whatever it waits for."""
+        """There is work. Cheap when it is already known. What failed may go well now, whatever it waits for. A moment
+        later: who is told that a message is stored, and what is said next, come first."""
         if tended in self._due and not tended.failing:
             return
         with self._changed:
-            self._due[tended] = 0.0
+            self._due[tended] = 0.0 if tended.failing else clock.monotonic() + _MOMENT
             self._changed.notify()
 
     def stop(self) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from dagentd.errors import NotFound
 from dagentd.model import conversation, jsontext
+from dagentd.model.conversation import Said
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.entry import Entry
 from dagentd.store.journal import Journal
 from dagentd.store.state import message_ids
+
+_INTERNAL = b'"internal": true'  # in the line of each internal message, and of few others
 
 
 def chat(chronicle: Chronicle) -> list[dict[str, Any]]:
@@ -21,22 +25,19 @@ def chat(chronicle: Chronicle) -> list[dict[str, Any]]:
 
 
 def messages(chronicle: Chronicle, limit: int, include_internal: bool) -> tuple[list[dict[str, Any]], int]:
-    """The last messages in chat, and how many there are."""
+    """The last messages in chat, and how many there are of those that are shown. To be counted, only what may be
+    internal is decoded."""
+    lines, sure = [], 0
     with chronicle.lock:
-        lines = [entry.line or b"" for entry in chronicle.state.ordered()]
-    found: list[dict[str, Any]] = []
-    for line in reversed(lines):
-        if len(found) >= limit:
-            break
-        raw = jsontext.decode_own(line)
-        if include_internal or not _is_internal(raw):
-            found.append(raw)
-    return found[::-1], len(lines)
-
-
-def _is_internal(raw: dict[str, Any]) -> bool:
-    metadata = raw.get("metadata")
-    return isinstance(metadata, dict) and metadata.get("internal") is True
+        total, newest = len(chronicle.state.entries.chat), chronicle.state.entries.newest()
+        while sure < limit and (entry := next(newest, None)) is not None:
+            lines.append(entry.line or b"{}")
+            sure += include_internal or _INTERNAL not in lines[-1]
+        held = [] if include_internal else [entry.line or b"{}" for entry in chronicle.state.entries.chat.values()]
+    total -= sum(conversation.is_internal(jsontext.decode_own(line)) for line in held if _INTERNAL in line)
+    every = (jsontext.decode_own(line) for line in lines)
+    shown = (raw for raw in every if include_internal or not conversation.is_internal(raw))
+    return list(islice(shown, limit))[::-1], total
 
 
 def history(chronicle: Chronicle, before: str | None, limit: int) -> tuple[list[dict[str, Any]], bool]:
@@ -87,9 +88,17 @@ def tokens(chronicle: Chronicle, count: Callable[[str], int]) -> int:
     with chronicle.lock:
         waiting = list(chronicle.state.entries.uncounted.values())
         uncounted = [(entry, entry.whole, entry.raw()) for entry in waiting]
-    sizes = [(entry, whole, count(conversation.piece(raw))) for entry, whole, raw in uncounted]
+    sizes = [(entry, whole, count(conversation.message(raw).piece)) for entry, whole, raw in uncounted]
     with chronicle.lock:
         for entry, whole, size in sizes:
             if entry.whole == whole:
                 chronicle.state.counted(entry, size)
         return chronicle.state.entries.tokens
+
+
+def said(chronicle: Chronicle, count: Callable[[str], int]) -> list[Said]:
+    """What requests have of the messages in chat. Nobody who adds one waits for this."""
+    tokens(chronicle, count)
+    with chronicle.lock:
+        held = [(entry, entry.line or b"{}", entry.tokens) for entry in chronicle.state.ordered()]
+    return [one for entry, line, size in held if (one := entry.said(line, size)) is not None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +46,10 @@ class Reconciler:
             try:
                 with self._sessions.use(folder) as session:
                     session.reconcile()
+                    with contextlib.suppress(
+                        DagentdError
+                    ):  # a request has the usual one, and the next look tries again
+                        session.describe()
                     yield session
                     sound = not session.problems
                 self._problems.served(folder)
@@ -65,6 +71,22 @@ class Reconciler:
             return False
         self._problems.served(folder)
         return new
+
+    def glance(self, feature: FeatureFolder, session_id: str) -> None:
+        """Take in what others have just added to its chat, and judge nothing else yet. One without a journal waits
+        until it has settled if it ever had one: somebody may be copying it here, file by file."""
+        folder = of_feature(feature, session_id)
+        if folder is not None and (os.path.lexists(folder.journal) or not _had_a_journal(folder)):
+            with self._sessions.use(folder) as session:
+                session.glance()
+
+
+def _had_a_journal(folder: SessionFolder) -> bool:
+    """So say its documents, or one that cannot be read just now may say so."""
+    try:
+        return any("dagentd" in layout.read_object(folder.document(name)) for name in ("session", "chat"))
+    except (FileNotFoundError, DagentdError):
+        return True
 
 
 def _signature(folder: SessionFolder) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from dagentd.adapters import disk
 from dagentd.errors import DagentdError, NotFound
 from dagentd.model import ids
 from dagentd.model.project import GoneFolder
-from dagentd.store import forgetting, search
+from dagentd.store import forgetting, sealed, search
 from dagentd.store.catalogue import Catalogue
 from dagentd.store.open_sessions import OpenSessions
 from dagentd.store.resources import Resources
@@ -25,7 +25,8 @@ class Remover:
         with self._sessions.alone(kept.id), disk.explained(kept.journal):
             if kept not in self._catalogue.gone(kept.id):
                 return False
-            disk.remove(kept.journal)
+            for path in (*sealed.paths(kept.journal), kept.journal):
+                disk.remove(path)
             disk.sync_folder(kept.journal.parent)
         return True
 

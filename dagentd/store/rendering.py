@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dagentd.formats import memory
+from dagentd.formats.memory import with_checkpoint
 from dagentd.model import jsontext
 from dagentd.model.project import SessionFolder
 from dagentd.store.entry import Entry
@@ -73,25 +73,30 @@ def _chat_rest(state: State, entries: list[Entry], extra: dict[str, Any]) -> dic
     }
 
 
-def other(name: str, state: State, folder: SessionFolder, extra: dict[str, Any]) -> Iterator[bytes]:
+def other(name: str, state: State, folder: SessionFolder, extra: dict[str, Any], memory: bool) -> Iterator[bytes]:
     """All but a chat, which are short: made at once, so that position and content are of the same moment."""
-    return iter([jsontext.pretty(_other(name, state, folder, extra))])
+    return iter([jsontext.pretty(_other(name, state, folder, extra, memory))])
 
 
-def _other(name: str, state: State, folder: SessionFolder, extra: dict[str, Any]) -> dict[str, Any]:
+def _other(name: str, state: State, folder: SessionFolder, extra: dict[str, Any], memory: bool) -> dict[str, Any]:
     if name == "session":
-        return session_document(state, folder, extra)
+        return session_document(state, folder, extra, memory)
     shown = state.checkpoint or {}
-    return {**(memory.with_checkpoint(extra, shown) if name == "memory" else shown), "dagentd": position(state)}
+    return {**(with_checkpoint(extra, shown) if name == "memory" else shown), "dagentd": position(state)}
 
 
-def session_document(state: State, folder: SessionFolder, extra: dict[str, Any]) -> dict[str, Any]:
+def session_document(state: State, folder: SessionFolder, extra: dict[str, Any], memory: bool) -> dict[str, Any]:
+    """With the name of a `memory` where there is one: the newest app fails on a session without."""
     stats = extra["stats"] if isinstance(extra.get("stats"), dict) else {}
     files = extra["files"] if isinstance(extra.get("files"), dict) else {}
     return {
         **state.session,
         "updatedAt": state.last_at,
-        "files": files | {key: folder.document(name).name for key, name in _FILE_KEYS.items()},
+        "files": {
+            **files,
+            **{key: folder.document(name).name for key, name in _FILE_KEYS.items()},
+            **({"memory": folder.conventional("memory").name} if memory else {}),
+        },
         "stats": {
             **stats,
             "totalMessages": state.totals.messages,
@@ -103,10 +108,10 @@ def session_document(state: State, folder: SessionFolder, extra: dict[str, Any])
     }
 
 
-def says_the_same(name: str, raw: dict[str, Any], state: State, folder: SessionFolder) -> bool:
+def says_the_same(name: str, raw: dict[str, Any], state: State, folder: SessionFolder, memory: bool) -> bool:
     """Whether a document that others wrote says what ours would, however it is laid out and whatever its position."""
     if name != "chat":
-        return _content(raw) == _content(_other(name, state, folder, raw))
+        return _content(raw) == _content(_other(name, state, folder, raw, memory))
     entries = state.ordered()
     if [jsontext.encode(message) for message in raw["messages"]] != [entry.line for entry in entries]:
         return False

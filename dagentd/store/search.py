@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -12,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from dagentd.adapters import beneath
 from dagentd.errors import DagentdError
 from dagentd.model import conversation, records, times
 from dagentd.model.jsontext import Undecodable
@@ -23,8 +23,20 @@ from dagentd.store.texts import Known, Row, Text, Texts
 Message = dict[str, Any]
 Found = tuple[Path, Message]  # a journal and a message in it
 
-_BATCH = 1 << 18  # bytes of journal that are indexed at a time
-_turn = threading.Lock()  # one search brings the index up to date, and those that come meanwhile wait for that
+_BATCH = 1 << 16  # bytes of journal that are indexed at a time
+_queue, _turn = threading.Lock(), threading.Lock()
+
+
+@contextlib.contextmanager
+def _in_turn() -> Iterator[None]:
+    """One thread at a time writes to the index, a batch each, and whoever waits comes before one who just had it: a
+    search of one session does not wait for another search to index all that there is."""
+    with _queue:
+        _turn.acquire()
+    try:
+        yield
+    finally:
+        _turn.release()
 
 
 class Altered(Exception):
@@ -37,18 +49,22 @@ class Altered(Exception):
 def in_journals(index: Path | None, query: Query, journals: Iterable[Path], limit: int) -> list[Found]:
     """The best first. An index that is damaged is made again, and in memory where there can be no file."""
     paths = list(journals)
-    with _turn:
-        for place in (index, index) if index else ():
-            with contextlib.suppress(Broken), contextlib.closing(Texts(place)) as texts:
-                return _in_journals(texts, query, paths, limit)
-            discard(place)
-        with contextlib.closing(Texts(None)) as texts:
+    for place in (index, index) if index else ():
+        with contextlib.suppress(Broken), contextlib.closing(_opened(place)) as texts:
             return _in_journals(texts, query, paths, limit)
+        forget(place)
+    with contextlib.closing(Texts(None)) as texts:
+        return _in_journals(texts, query, paths, limit)
+
+
+def _opened(index: Path) -> Texts:
+    with _in_turn():
+        return Texts(index)
 
 
 def forget(index: Path) -> None:
     """Begin anew: words of what was forgotten are in no index that is made from now on."""
-    with _turn:
+    with _in_turn():
         discard(index)
 
 
@@ -61,7 +77,8 @@ def _in_journals(texts: Texts, query: Query, paths: list[Path], limit: int) -> l
             pairs = matches(texts, query, keys, partial(_read, keys), limit)
             return [(keys[row.journal], message) for row, message in pairs]
         except Altered as error:
-            texts.forget(error.journal)
+            with _in_turn():
+                texts.forget(error.journal)
             path = keys[error.journal]
             paths = [each for each in paths if each != path or path not in again]
             again.add(path)
@@ -70,34 +87,50 @@ def _in_journals(texts: Texts, query: Query, paths: list[Path], limit: int) -> l
 def _followed(texts: Texts, paths: list[Path]) -> dict[int, Path]:
     """The journals that can be read, by their keys, with everything indexed that is in them."""
     found = {known.key: path for path in paths if (known := follow(texts, path)) is not None}
-    return _followed(texts, paths) if texts.tidy() else found
+    with _in_turn():
+        anew = texts.tidy()
+    return _followed(texts, paths) if anew else found
 
 
 def follow(texts: Texts, path: Path) -> Known | None:
     """Index what a journal has gained. None if it cannot be read, which `status` tells."""
     try:
-        status = os.lstat(path)
-        # A link changes ctime too, but nothing can change the content and leave it.
-        seen = f"{status.st_dev} {status.st_ino} {status.st_size} {status.st_ctime_ns}"
-        known = texts.journal(path)
-        if known.seen == seen:
-            return known
-        with contextlib.closing(Journal.open_read(path)) as journal:
-            return _index(texts, known, journal, seen)
+        while (known := _index(texts, path)) is None:
+            continue
+        return known
     except (OSError, DagentdError):
         return None
 
 
-def _index(texts: Texts, known: Known, journal: Journal, seen: str) -> Known:
-    if known.pos and journal.checksum_at(known.pos) != known.sum:
-        texts.forget(known.key)
-        known = Known(known.key)
-    for batch in _batches(journal.groups(known.pos)):
-        known = replace(known, pos=batch[-1].end, sum=records.checksum(batch[-1].data))
-        texts.add(known, filter(None, map(_text, batch)))
-    known = replace(known, seen=seen)
-    texts.add(known, ())
-    return known
+def _index(texts: Texts, path: Path) -> Known | None:
+    """From where it ends in the index. None if another search went on from there meanwhile: its work counts."""
+    status = beneath.status(path)
+    # A link changes ctime too, but nothing can change the content and leave it.
+    seen = f"{status.st_dev} {status.st_ino} {status.st_size} {status.st_ctime_ns}"
+    with _in_turn():
+        known = texts.journal(path)
+    if known.seen == seen:
+        return known
+    with contextlib.closing(Journal.open_read(path)) as journal:
+        if known.pos and journal.checksum_at(known.pos) != known.sum:
+            with _in_turn():
+                texts.forget(known.key)
+            known = Known(known.key)
+        for batch in _batches(journal.groups(known.pos)):
+            reached = replace(known, pos=batch[-1].end, sum=records.checksum(batch[-1].data), seen="")
+            if not _add(texts, path, known, reached, list(filter(None, map(_text, batch)))):
+                return None
+            known = reached
+    reached = replace(known, seen=seen)
+    return reached if _add(texts, path, known, reached, []) else None
+
+
+def _add(texts: Texts, path: Path, known: Known, reached: Known, found: list[Text]) -> bool:
+    with _in_turn():
+        if texts.journal(path) != known:
+            return False
+        texts.add(reached, found)
+        return True
 
 
 def _batches(groups: Iterator[list[Line]]) -> Iterator[list[Line]]:

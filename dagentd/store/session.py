@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
+from dagentd.adapters import clock
 from dagentd.errors import NotAllowed, NotFound
+from dagentd.model.conversation import Said
+from dagentd.model.ids import AgentType
 from dagentd.model.problem import Problem
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
-from dagentd.store import changes, compacting, layout, reading
+from dagentd.store import changes, compacting, layout, reading, roles
 from dagentd.store.actions import actions
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.commits import Plan
@@ -35,7 +38,7 @@ class Session:
         self._life = threading.RLock()
         self._users = 0
         self._leaving = self._closed = False
-        self._projections = Projections(folder, resources.settle, resources.temps)
+        self._projections = Projections(folder, resources.settle, resources.temps, _has_memories(resources, folder))
         first = self._projections.first_look()
         self._chronicle = open_chronicle(first)
         try:
@@ -100,9 +103,18 @@ class Session:
     def chat(self) -> list[dict[str, Any]]:
         return reading.chat(self._chronicle)
 
+    def said(self, count: Callable[[str], int]) -> list[Said]:
+        """What requests have of the messages in chat, with the size of each."""
+        return reading.said(self._chronicle, count)
+
     def messages(self, limit: int = 10, include_internal: bool = False) -> tuple[list[dict[str, Any]], int]:
-        """The last messages in chat, and how many there are."""
+        """The last messages in chat, and how many there are of those that are shown."""
         return reading.messages(self._chronicle, limit, include_internal)
+
+    @property
+    def in_chat(self) -> int:
+        """How many messages are in chat, internal ones too."""
+        return len(self._chronicle.state.entries.chat)
 
     def history(self, before: str | None = None, limit: int = 100) -> tuple[list[dict[str, Any]], bool]:
         """Every message ever seen, in order, up to the one before `before`; and whether there are earlier ones."""
@@ -178,9 +190,10 @@ class Session:
         """Set fields of the checkpoint; its version rises."""
         return dict(self._submit(changes.updating_checkpoint(self._chronicle, fields), alone=True))
 
-    def compact(self, start: Snapshot, ids: Sequence[str], checkpoint: dict[str, Any]) -> int:
-        """These leave chat for this checkpoint, all in one, if nothing of it changed since; the new version."""
-        return int(self._submit(compacting.committing(self._chronicle, start, ids, checkpoint), alone=True))
+    def compact(self, start: Snapshot, ids: Sequence[str], checkpoint: dict[str, Any], *, late: bool = False) -> int:
+        """These leave chat for this checkpoint, all in one, if nothing of it changed since; the new version. What comes
+        `late` takes the place of what was done without a model meanwhile."""
+        return int(self._submit(compacting.committing(self._chronicle, start, ids, checkpoint, late=late), alone=True))
 
     def undo_compaction(self) -> dict[str, Any]:
         """The last compaction not yet undone is taken back."""
@@ -197,6 +210,12 @@ class Session:
         """Write the context or the agent description; False if it already is so."""
         self._check_writable()
         return write_document(self.folder.document(name), raw, self._resources.temps, self._projections.there())
+
+    def describe(self) -> None:
+        """Its agent description is that which its role starts with, if there is none."""
+        role = self.fields.get("agentType")
+        if role in get_args(AgentType) and self.read("agent-description") is None:
+            self.replace("agent-description", roles.description(self.project, str(role), clock.stamp()))
 
     def _check_writable(self) -> None:
         if self.folder.gone:
@@ -232,6 +251,11 @@ class Session:
         self._projections.look_settled()
         self._has_work()
         return before != self._outlook() or not self.folder.document("context").exists()
+
+    def glance(self) -> None:
+        """Take in what others have just added to the chat, without waiting for them to pause."""
+        if self._projections.glance():
+            self._has_work()
 
     def _outlook(self) -> list[object]:
         return [self.fields.get(name) for name in ("type", "taskId", "taskState", "status")]
@@ -289,3 +313,7 @@ class Session:
             with self._projections.still():  # or a document would be written once more after this
                 self._projections.close()
                 self._chronicle.close()
+
+
+def _has_memories(resources: Resources, folder: SessionFolder) -> bool:
+    return not folder.gone and layout.has_memories(folder.feature, resources.project)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import beneath, disk, files
 from dagentd.adapters.git import worktrees
 from dagentd.errors import DagentdError
 from dagentd.model.project import Project
@@ -105,7 +105,7 @@ class Spool:
         if not own_folder.is_own(self._project, self._folder):  # what is behind a link is not ours to take
             return []
         try:
-            with os.scandir(self._folder) as entries:
+            with beneath.entries(self._folder) as entries:
                 return [entry.name for entry in islice(entries, _MOST)]
         except OSError:  # not there: then hooks leave no word either
             return []
@@ -120,7 +120,7 @@ class Spool:
         """Whether there was word. The file stays, empty: to make a new one for each commit costs a hook up to 1 ms on
         ext4, which looks for an inode that was not freed lately; to write to an empty one costs 0.1 ms."""
         try:
-            status = os.lstat(self._folder / name)
+            status = beneath.status(self._folder / name)
         except OSError:
             return False
         if _event(name) not in EVENTS or not stat.S_ISREG(status.st_mode):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from dagentd.model import records
+from dagentd.model.compaction.items import with_lists
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
 from dagentd.store.compactions import Compactions, same_but_pins
@@ -24,6 +25,9 @@ class Totals:
     tokens: int = 0
     compactions: int = 0
     compacted_at: str | None = None
+
+
+_COUNTED = {each.name for each in fields(Totals)}
 
 
 @dataclass
@@ -44,6 +48,7 @@ class State:
     compactions: Compactions = field(default_factory=Compactions)
     seen: dict[str, str] = field(default_factory=dict)  # marks of documents without a position that were last taken in
     shown: tuple[str, int] | None = None  # digest of the chat file as we wrote it, and the `chat_pos` it shows
+    first: str = ""  # the hash of the journal's first record
     unknown: str | None = None  # the `t` of a record that only a newer version understands
 
     def __post_init__(self) -> None:
@@ -97,11 +102,17 @@ class State:
             return None
         if held[-1] is self.checkpoints[-1]:
             return self.checkpoint
-        found: dict[str, Any] = self.read_record(held[-1][0], held[-1][1]).body["checkpoint"]
-        return found
+        return with_lists(self.read_record(held[-1][0], held[-1][1]).body["checkpoint"])
 
     def find(self, message_id: str) -> Entry | None:
         return self.entries.find(message_id)
+
+    def raw(self, entry: Entry) -> dict[str, Any]:
+        """A message as it is now, wherever it is."""
+        if entry.line is not None:
+            return entry.raw()
+        raw: dict[str, Any] = self.read_record(entry.start, entry.end).body["message"]
+        return raw
 
     def ordered(self) -> list[Entry]:
         """The messages in chat, in order."""
@@ -111,6 +122,8 @@ class State:
 
     def apply(self, record: Record, start: int, line: bytes) -> None:
         end = start + len(line)
+        if start == 0:
+            self.first = records.checksum(line)
         act = _ACTIONS.get(record.t)
         if act is not None:
             act(self, record, start, end)
@@ -156,10 +169,12 @@ class State:
                 entry.moves.append((end, False))
                 entry.line = None
         if "checkpoint" in record.body:
+            if record.body["checkpoint"] == self.checkpoint:
+                return  # said once more, after half a line of another program had swallowed what it is about
             before = self.checkpoints[-1] if self.checkpoints else None
             self.compactions.done(start, end, before, self.totals.compacted_at)
             self.totals.compactions += 1
-            self.totals.compacted_at = record.at
+            self.totals.compacted_at = _compacted_at(record)
             self._check(record, start, end)
         elif record.body.get("why") == "cleared":
             self.totals.messages, self.totals.tokens = len(self.entries.chat), 0
@@ -187,7 +202,7 @@ class State:
             if record.t == "checkpoint" and same_but_pins(self.checkpoint, doc):
                 self.compactions.pinned(self.checkpoint_pos, end)
             self.checkpoints.append((start, end, version_of(doc)))
-            self.checkpoint = doc
+            self.checkpoint = with_lists(doc)
 
     def _set(self, record: Record, start: int, end: int) -> None:
         changes = record.body.get("set")
@@ -197,6 +212,8 @@ class State:
             self.set_at = record.at
             if isinstance(changes.get("updatedAt"), str):
                 self.made_at, self.last_at = record.at, changes["updatedAt"]
+        if isinstance(base := record.body.get("base"), dict):
+            self.totals = Totals(**{key: value for key, value in base.items() if key in _COUNTED})
 
     def _see(self, record: Record, start: int, end: int) -> None:
         documents = record.body.get("documents")
@@ -217,7 +234,7 @@ class State:
             "lastRank": self.ranks.last, "sets": self.sets, "checkpoints": self.checkpoints,
             "totals": vars(self.totals), "unknown": self.unknown, "setAt": self.set_at,
             "compactedOutside": self.compacted_outside, "madeAt": self.made_at,
-            "seen": self.seen, "shown": self.shown, "compactions": self.compactions.dump(),
+            "seen": self.seen, "shown": self.shown, "first": self.first, "compactions": self.compactions.dump(),
         }  # fmt: skip
         self.entries.save(header)
 
@@ -231,11 +248,11 @@ class State:
         self.totals, self.unknown = Totals(**header["totals"]), header["unknown"]
         self.shown = (header["shown"][0], header["shown"][1]) if header["shown"] else None
         self.set_at, self.compacted_outside = header["setAt"], header["compactedOutside"]
-        self.seen = header["seen"]
+        self.seen, self.first = header["seen"], header.get("first", "")
         self.compactions = Compactions.load(header["compactions"])
         self.entries.load()
         if self.checkpoints:
-            self.checkpoint = self.read_record(*self.checkpoints[-1][:2]).body["checkpoint"]
+            self.checkpoint = with_lists(self.read_record(*self.checkpoints[-1][:2]).body["checkpoint"])
 
 
 _ACTIONS: dict[str, Callable[[State, Record, int, int], None]] = {
@@ -257,6 +274,14 @@ def reported_tokens(raw: dict[str, Any]) -> int:
         return 0
     counts = (usage.get("input"), usage.get("output"))
     return sum(count for count in counts if isinstance(count, int) and not isinstance(count, bool))
+
+
+def _compacted_at(record: Record) -> str:
+    """As the checkpoint has it, so that both say the same."""
+    doc = record.body["checkpoint"]
+    info = doc.get("compactionInfo") if isinstance(doc, dict) else None
+    at = info.get("compactedAt") if isinstance(info, dict) else None
+    return at if isinstance(at, str) else record.at
 
 
 def message_ids(record: Record) -> Iterable[str]:

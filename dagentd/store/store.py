@@ -85,11 +85,11 @@ class Store:
     def folders(self) -> list[SessionFolder]:
         return self._catalogue.folders()
 
-    def find(self, session_id: str, worktree: str | None = None) -> SessionFolder:
-        return self._catalogue.find(session_id, worktree)
+    def find(self, session_id: str, worktree: str | None = None, feature_id: str | None = None) -> SessionFolder:
+        return self._catalogue.find(session_id, worktree, feature_id)
 
-    def has(self, session_id: str, worktree: str | None = None) -> bool:
-        return self._catalogue.has(session_id, worktree)
+    def has(self, session_id: str, worktree: str | None = None, feature_id: str | None = None) -> bool:
+        return self._catalogue.has(session_id, worktree, feature_id)
 
     def everything(self) -> list[SessionFolder]:
         return self._catalogue.everything()
@@ -107,9 +107,9 @@ class Store:
 
     # --- opening ------------------------------------------------------------------------------------------
 
-    def session(self, session_id: str, worktree: str | None = None) -> Session:
+    def session(self, session_id: str, worktree: str | None = None, feature_id: str | None = None) -> Session:
         """A session, open as long as the store is."""
-        return self.open(self.find(session_id, worktree))
+        return self.open(self.find(session_id, worktree, feature_id))
 
     def open(self, folder: SessionFolder) -> Session:
         return self._sessions.open(folder)
@@ -117,8 +117,10 @@ class Store:
     def use(self, folder: SessionFolder) -> AbstractContextManager[Session]:
         return self._sessions.use(folder)
 
-    def using(self, session_id: str, worktree: str | None = None) -> AbstractContextManager[Session]:
-        return self._sessions.using(session_id, worktree)
+    def using(
+        self, session_id: str, worktree: str | None = None, feature_id: str | None = None
+    ) -> AbstractContextManager[Session]:
+        return self._sessions.using(session_id, worktree, feature_id)
 
     def document(self, folder: SessionFolder) -> dict[str, Any] | None:
         return self._sessions.document(folder)
@@ -134,6 +136,9 @@ class Store:
         task_state: str | None = None, worktree: str | None = None,
     ) -> Session:  # fmt: skip
         return self._maker.get_or_create(type, agent_type, feature_id, task_id, task_state, worktree)
+
+    def linked(self, feature: FeatureFolder, fields: dict[str, str], usual: str) -> str | None:
+        return self._maker.linked(feature, fields, usual)
 
     def restore(self, session_id: str, feature_id: str | None = None, worktree: str | None = None) -> Session:
         return self._maker.restore(session_id, feature_id, worktree)
@@ -163,6 +168,10 @@ class Store:
     def look(self, feature: FeatureFolder, session_id: str) -> bool:
         return self._reconciler.look(feature, session_id)
 
+    def glance(self, feature: FeatureFolder, session_id: str) -> None:
+        if not self.read_only:
+            self._reconciler.glance(feature, session_id)
+
     def renew_context(self, folder: SessionFolder, renew: Renew, task: object) -> bool:
         """Write a session's context without opening the session; False if nothing is to be written, or may be: an
         older version must not undo what a newer one does."""
@@ -179,6 +188,9 @@ class Store:
             self.came_of(path, failed)
         self._resources.announce_update(folder, task, action="context")
         return True
+
+    def context_due(self, within: Path) -> float | None:
+        return self._contexts.due(within)
 
     def came_of(self, path: Path, error: DagentdError | None) -> None:
         self._problems.came_of(path, error)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from dagentd.model import jsontext
-from dagentd.model.compaction.items import LISTS, items_of
+from dagentd.model.compaction.items import LISTS, SEEDS, items_of
 from dagentd.model.documents import version_of
 from dagentd.store.outside import Doc
 from dagentd.store.state import State
 
 _OWN = ("dagentd", "version", "updatedAt", "summary")
+_REWORDED = "decisionsOfApp"  # what the app's own last compaction wrote: its next one replaces these
 
 
 def merge_checkpoint(state: State, doc: Doc, at: str) -> dict[str, Any] | None:
@@ -19,7 +20,10 @@ def merge_checkpoint(state: State, doc: Doc, at: str) -> dict[str, Any] | None:
     ours: they say what is pinned."""
     theirs, ours, bases = doc.raw, state.checkpoint or {}, _bases(state, doc)
     merged = {**ours, **_changed_fields(bases[0], theirs), **({"items": ours["items"]} if "items" in ours else {})}
-    stay = _summary(ours) if doc.leftover else {"decisions": _items(_summary(ours), "decisions")}
+    stay = _summary(ours) if doc.leftover else {"decisions": _standing(ours, doc)}
+    if _is_compaction(ours, doc):
+        kept = [each for each in _standing(ours, doc) if each in _items(_summary(theirs), "decisions")]
+        merged[_REWORDED] = [each for each in _items(_summary(theirs), "decisions") if each not in kept]
     pinned = [item.entry for item in items_of(ours) if item.pinned]
     merged["summary"] = _merge_summary([*map(_summary, bases)], _summary(theirs), _summary(ours), stay, pinned)
     if jsontext.encode(_content(merged)) == jsontext.encode(_content(ours)):
@@ -27,6 +31,20 @@ def merge_checkpoint(state: State, doc: Doc, at: str) -> dict[str, Any] | None:
     merged["version"] = max(version_of(theirs), version_of(ours) + 1)
     merged["updatedAt"] = at
     return {key: value for key, value in merged.items() if key != "dagentd"}
+
+
+def _is_compaction(ours: dict[str, Any], doc: Doc) -> bool:
+    """Whether the app compacted: it builds a new document then, from all that it read and in other words."""
+    info = doc.raw.get("compactionInfo")
+    return not doc.ours and not doc.leftover and info is not None and info != ours.get("compactionInfo")
+
+
+def _standing(ours: dict[str, Any], doc: Doc) -> list[Any]:
+    """The decisions that stay whatever was done outside: all but those that the app's last compaction wrote, when it
+    compacts again. They only grew otherwise: 25 rewordings of two gave 50."""
+    decisions = _items(_summary(ours), "decisions")
+    replaced = _items(ours, _REWORDED) if _is_compaction(ours, doc) else []
+    return [each for each in decisions if each not in replaced]
 
 
 def _bases(state: State, doc: Doc) -> list[dict[str, Any]]:
@@ -61,10 +79,15 @@ def _merge_summary(
 ) -> dict[str, Any]:
     """Whatever of ours is in `stay` or pinned stays."""
     merged = {**ours, **{k: v for k, v in theirs.items() if k not in LISTS and bases[0].get(k) != v}}
-    for name in LISTS:
+    for name in _lists(theirs):
         known, fixed = [_items(base, name) for base in bases], _items(stay, name) + pinned
         merged[name] = _merge_list(known, _items(theirs, name), _items(ours, name), fixed)
     return merged
+
+
+def _lists(theirs: dict[str, Any]) -> list[str]:
+    """Facts are ours: whoever writes a checkpoint without them does not know them, and leaves them standing."""
+    return [*SEEDS, *(name for name in LISTS if name not in SEEDS and name in theirs)]
 
 
 def _merge_list(bases: list[list[Any]], theirs: list[Any], ours: list[Any], fixed: list[Any]) -> list[Any]:
@@ -80,4 +103,4 @@ def _items(summary: dict[str, Any], name: str) -> list[Any]:
 
 def _content(doc: dict[str, Any]) -> dict[str, Any]:
     content = {key: value for key, value in sorted(doc.items()) if key not in ("dagentd", "version", "updatedAt")}
-    return content | {"summary": {**_summary(doc), **{name: _items(_summary(doc), name) for name in LISTS}}}
+    return content | {"summary": {**_summary(doc), **{name: _items(_summary(doc), name) for name in SEEDS}}}

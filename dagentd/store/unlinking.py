@@ -8,41 +8,31 @@ from typing import Any
 from dagentd.adapters import backups, disk, files, publishing
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError
-from dagentd.model.project import FeatureFolder
-from dagentd.store import forgetting, layout, links
-from dagentd.store.own_documents import Change, LateEdit
+from dagentd.store import forgetting, layout
+from dagentd.store.links import Link
+from dagentd.store.own_documents import LateEdit
 
 
-def linked_file(feature: FeatureFolder, session_id: str, task: str | None, state: str | None) -> tuple[Path, Change]:
-    """Where a session is linked, and what that does to the document."""
-    if task is None or state is None:
-        return feature.path / "feature.json", lambda raw: {**raw, "sessionId": session_id}
-    return feature.task_dir(task) / "task.json", lambda raw: links.with_session(raw, task, state, session_id)
-
-
-def take_back(
-    feature: FeatureFolder, session_id: str, task: str | None, state: str | None, settle: float, temps: Temps
-) -> list[LateEdit]:
-    """What is still to be looked at when it has settled, if there is anything."""
-    path, link = linked_file(feature, session_id, task, state)
+def take_back(link: Link, was_there: bool, settle: float, temps: Temps) -> list[LateEdit]:
+    """What is still to be looked at when it has settled, if there is anything. A link that `was_there` before the
+    migration stays."""
     try:
-        data = files.read(path)
-        current = layout.decoded(path, data)
-        if _put_back(path, data, _before(path, current, link), temps):
+        data = files.read(link.path)
+        if _put_back(link.path, data, _before(link, layout.decoded(link.path, data), was_there), temps):
             return []
     except (FileNotFoundError, DagentdError, publishing.Changed):  # another program's: only the link goes
         pass
-    return forgetting.drop_links(session_id, feature, settle, temps)
+    return [] if was_there else forgetting.drop_links(link.session_id, link.feature, settle, temps)
 
 
-def _before(path: Path, current: dict[str, Any], link: Change) -> bytes | None:
+def _before(link: Link, current: dict[str, Any], was_there: bool) -> bytes | None:
     """The backup that the link was made in; empty if the file was made for the link."""
-    for held in backups.of(path):
+    for held in backups.of(link.path):
         data = files.read(held)
         before = layout.decoded(held, data)
-        if before != current == link(before):
+        if before != current == link.change(before):
             return data
-    return b"" if link({}) == current else None
+    return b"" if not was_there and link.change({}) == current else None
 
 
 def _put_back(path: Path, data: bytes, before: bytes | None, temps: Temps) -> bool:

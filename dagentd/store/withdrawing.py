@@ -11,13 +11,15 @@ from dagentd.errors import DagentdError
 from dagentd.model import records
 from dagentd.model.project import DOCUMENTS, FeatureFolder, SessionFolder
 from dagentd.model.records import Record
-from dagentd.store import layout, legacy, roles, unlinking, withdrawn
+from dagentd.store import copies, layout, legacy, roles, unlinking, withdrawn
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.entry import Entry
+from dagentd.store.links import Link
 from dagentd.store.open_sessions import OpenSessions
 from dagentd.store.resources import Resources
 
-_OWN_FIELDS = {"migratedFrom", "barred", "status", "archivedFor", "aliases"}  # what dagentd itself sets later
+# What dagentd itself sets later.
+_OWN_FIELDS = {"migratedFrom", "barred", "status", "archivedFor", "aliases", "linkedBefore"}
 
 
 class Withdrawer:
@@ -54,8 +56,8 @@ class Withdrawer:
         words = withdrawn.last_words(folder.journal) or {}
         held = {each["path"]: each["sha256"] for each in words.get("barred", [])}
         with disk.explained(folder.path):
-            how = (words.get("taskId"), words.get("taskState"), self._resources.settle, self._resources.temps)
-            for late in unlinking.take_back(folder.feature, folder.id, *how):
+            link, was_there = Link.of(folder.feature, folder.id, words), words.get("linkedBefore") is True
+            for late in unlinking.take_back(link, was_there, self._resources.settle, self._resources.temps):
                 self._resources.soon(late)
             for name in ("memory", *reversed(DOCUMENTS)):  # the session's last: it says that this is not finished
                 path = folder.document(name)
@@ -101,19 +103,14 @@ def _parting(chronicle: Chronicle, paths: set[str], described: bool) -> tuple[li
     left = [entry.id for entry in state.ordered() if entry.id in mine]
     first = [records.left(left, "rollback", at)] if left else []
     if ended:  # what is needed to take the links back too, in the one record that is looked at then
-        changes |= {key: state.session[key] for key in ("taskId", "taskState") if key in state.session}
+        changes |= {key: state.session[key] for key in ("taskId", "taskState", "linkedBefore") if key in state.session}
         changes["status"] = withdrawn.STATUS
     return [*first, records.session(changes, at)], ended
 
 
-def _stored(chronicle: Chronicle, entry: Entry) -> dict[str, Any]:
-    raw: dict[str, Any] = chronicle.journal.read_record(entry.start, entry.end).body["message"]
-    return raw
-
-
 def _source(chronicle: Chronicle, entry: Entry) -> object:
-    raw = entry.raw() if entry.line is not None else _stored(chronicle, entry)
-    metadata = raw.get("metadata")
+    raw = chronicle.state.raw(entry)
+    metadata = raw.get("metadata") if not copies.is_copy(raw) else None  # that was the app's migration
     return metadata.get("migratedFrom") if isinstance(metadata, dict) else None
 
 

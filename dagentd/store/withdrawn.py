@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import files
+from dagentd.adapters import beneath, files
 from dagentd.errors import DagentdError
 from dagentd.model import records
 from dagentd.model.jsontext import Undecodable
@@ -51,16 +51,17 @@ def _journals(feature: FeatureFolder) -> Iterator[SessionFolder]:
 
 def _names(folder: Path) -> list[str]:
     try:
-        return sorted(os.listdir(folder))
+        return sorted(name for name in beneath.names(folder) if name != beneath.TREE)
     except OSError:  # not there, or no folder
         return []
 
 
 def last_words(journal: Path) -> dict[str, Any] | None:
-    """What the last record of a journal sets, if that takes the session back."""
+    """What the last record of a journal sets, if that takes the session back. This is asked at every listing, so of a
+    message that is last only the end is read, whatever its size: a record that takes back says so at its end."""
     try:
         line = _last_line(journal)
-        if _MARK not in line:  # spares parsing nearly all
+        if not line.startswith(b'{"t": "session"'):  # spares parsing nearly all
             return None
         record, more = records.parse(line)
     except (OSError, Undecodable):
@@ -81,13 +82,14 @@ def first_words(journal: Path) -> dict[str, Any]:
 
 
 def _last_line(path: Path) -> bytes:
-    """Without what follows the last line break: that was cut off by a crash."""
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    """If it may take back; without what follows the last line break: that was cut off by a crash."""
+    fd = files.descriptor(path)
     try:
-        end, data = os.fstat(fd).st_size, b""
-        while end and data[:-1].count(b"\n") < 2:
-            start = max(0, end - _TAIL)
-            data, end = os.pread(fd, end - start, start) + data, start
+        size = os.fstat(fd).st_size
+        end = size if os.pread(fd, 1, size - 1) == b"\n" else files.line_start(fd, size)
+        if _MARK not in os.pread(fd, min(end, _TAIL), max(0, end - _TAIL)):
+            return b""
+        start = files.line_start(fd, end)
+        return os.pread(fd, end - start, start)
     finally:
         os.close(fd)
-    return data[: data.rfind(b"\n") + 1].splitlines(keepends=True)[-1] if b"\n" in data else b""

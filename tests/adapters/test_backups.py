@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import aside, backups, disk, files, publishing
-from dagentd.adapters.temps import BESIDE, left_beside
+from dagentd.adapters import aside, backups, disk, publishing
 from dagentd.errors import DagentdError
 
 pytestmark = pytest.mark.usefixtures("no_descriptor_is_left_open")
@@ -61,19 +60,33 @@ def test_what_is_set_aside_again_is_held_once_and_by_the_file_that_may_yet_be_wr
     assert path.with_name("chat.json.corrupt.1").read_bytes() == b"bad 1"
 
 
-def test_what_is_set_aside_has_a_temp_name_until_it_is_closed(path: Path) -> None:
+def test_what_is_replaced_keeps_a_second_name(path: Path) -> None:
     path.write_bytes(b"bad")
-    moved, old = aside.set_aside_open(path, "corrupt", b"", BESIDE)
-    ((temp, target),) = left_beside(path.parent)
-    assert target == path and temp.samefile(moved)
-    moved.write_bytes(b"good")
-    assert old.read() == b"good"
-    old.close()
-    assert names(path.parent) == [moved.name]
+    with path.open("ab") as app, aside.replacing(path, "corrupt") as done:
+        assert path.read_bytes() == b"bad" and not done
+        path.with_name("new").write_bytes(b"good")
+        path.with_name("new").rename(path)
+        app.write(b", and more")
+    assert path.read_bytes() == b"good" and done[0].read_bytes() == b"bad, and more"
 
 
-@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOSPC, errno.EMLINK])
-def test_without_a_second_name_it_is_set_aside_all_the_same(
+def test_what_is_replaced_again_is_held_once(path: Path) -> None:
+    for number in range(3):
+        path.write_bytes(b"bad")
+        with aside.replacing(path, "corrupt") as done:
+            path.unlink()
+        assert names(path.parent) == [done[0].name] == ["chat.json.corrupt.1"], number
+
+
+def test_where_nothing_took_its_place_it_has_no_second_name(path: Path) -> None:
+    path.write_bytes(b"bad")
+    with pytest.raises(publishing.Changed), aside.replacing(path, "corrupt"):
+        raise publishing.Changed(path)
+    assert names(path.parent) == [path.name]
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EMLINK])
+def test_a_copy_is_kept_where_there_are_no_second_names(
     path: Path, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def step(what: str, at: str | Path) -> None:
@@ -82,43 +95,14 @@ def test_without_a_second_name_it_is_set_aside_all_the_same(
 
     monkeypatch.setattr(disk, "step", step)
     path.write_bytes(b"bad")
-    moved, old = aside.set_aside_open(path, "corrupt", b"", BESIDE)
-    assert old.read() == b"bad" and names(path.parent) == [moved.name]
-    old.close()
+    with aside.replacing(path, "corrupt") as done:
+        path.write_bytes(b"good")
+    assert done[0].read_bytes() == b"bad" and names(path.parent) == [path.name, done[0].name]
 
 
-def test_another_file_that_came_in_its_place_has_no_temp_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def step(what: str, at: str | Path) -> None:
-        if what == "rename":
-            path.unlink()
-            path.write_bytes(b"another")
-
-    path.write_bytes(b"bad")
-    monkeypatch.setattr(disk, "step", step)
-    moved, old = aside.set_aside_open(path, "corrupt", b"", BESIDE)
-    assert old.read() == b"another" and names(path.parent) == [moved.name]
-    old.close()
-
-
-def test_one_that_cannot_be_held_open_keeps_its_temp_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For the next start: for want of a descriptor we shall not see what is yet written to it."""
-    path.write_bytes(b"bad")
-
-    def refuse(_: Path) -> int:
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
-    monkeypatch.setattr(files, "descriptor", refuse)
-    with pytest.raises(OSError, match="Too many open files"):
-        aside.set_aside_open(path, "corrupt", b"", BESIDE)
-    ((temp, target),) = left_beside(path.parent)
-    assert target == path and temp.samefile(path.with_name("chat.json.corrupt.1"))
-
-
-def test_nothing_is_left_of_a_file_that_vanishes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path.write_bytes(b"bad")
-    monkeypatch.setattr(disk, "step", lambda what, at: path.unlink() if what == "rename" else None)
-    with pytest.raises(FileNotFoundError):
-        aside.set_aside_open(path, "corrupt", b"", BESIDE)
+def test_one_that_vanished_is_to_be_looked_at_again(path: Path) -> None:
+    with pytest.raises(publishing.Changed), aside.replacing(path, "corrupt"):
+        pass
     assert names(path.parent) == []
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from dagentd.adapters import process
+from tests.patience import patience
 
 # argv: what the daemon does, and the file where it says what it found. Printed: what the caller learns.
 _START = """
@@ -63,7 +64,7 @@ class Starter:
         return [sys.executable, "-c", _START, what, str(self.found_file), *map(str, more)]
 
     def learned(self, what: str, *more: object) -> list[Any]:
-        done = subprocess.run(self.command(what, *more), capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(self.command(what, *more), capture_output=True, text=True, timeout=patience(), check=True)
         assert done.stderr == ""
         learned: list[Any] = json.loads(done.stdout)
         return learned
@@ -71,7 +72,7 @@ class Starter:
     def shell(self, script: str) -> subprocess.CompletedProcess[str]:
         """The script starts the daemon by "$@"."""
         command = ["sh", "-c", script, "sh", *self.command("live")]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, capture_output=True, text=True, timeout=patience())
 
     @property
     def found(self) -> dict[str, Any]:

@@ -82,22 +82,6 @@ def test_where_nothing_can_be_renamed_from_our_folder_they_are_beside(
     assert path.read_bytes() == b"one" and created[-1].parent == path.parent
 
 
-def test_a_second_name_is_beside_where_our_folder_is_on_another_file_system(
-    temps: Temps, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path.write_bytes(b"one")
-    ours = temps.second_name(path)
-    assert ours.samefile(path) and temps.left([path]) == [(ours, path)]
-
-    def another_file_system(what: str, at: str | Path) -> None:
-        if what == "link" and Path(at).parent != path.parent:
-            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-
-    monkeypatch.setattr(disk, "step", another_file_system)
-    beside = temps.second_name(path)
-    assert beside.samefile(path) and left_beside(path.parent) == [(beside, path)]
-
-
 def test_also_where_our_folder_was_removed(temps: Temps, path: Path) -> None:
     (path.parents[1] / "temp").rmdir()
     put(path, b"one", temps)

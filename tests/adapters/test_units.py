@@ -13,6 +13,7 @@ import pytest
 from dagentd.errors import InvalidInput
 from dagentd.jobs import units
 from dagentd.jobs.units import Program
+from tests.patience import patience
 
 ODD = "of 100% good & <bad> $names é"
 
@@ -41,7 +42,7 @@ def verify(folder: Path) -> str:
         pytest.skip("systemd-analyze is not installed")
     names = [str(folder / name) for name in ("dagentd.service", "dagentd.socket")]
     command = ["systemd-analyze", "--user", "verify", *names]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=patience())
     return done.stdout + done.stderr
 
 

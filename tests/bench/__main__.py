@@ -16,6 +16,7 @@ PARTS = (
     "searching",
     "starting",
     "socket",
+    "requesting",
     "watching",
     "worktrees",
     "freshness",

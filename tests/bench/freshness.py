@@ -17,7 +17,7 @@ SESSIONS, ROUNDS, SETTLE = 20, 21, 100.0  # the last in milliseconds, as is the 
 def measure(folder: Path, report: Report) -> None:
     report.heading(f"From a commit to {SESSIONS} contexts")
     repo, worktree = _project(folder / "fresh")
-    with serving(repo) as (client, _):
+    with serving(repo) as (client, *_):
         taken = _rounds(client, repo, worktree)
     median = statistics.median(taken)
     report.ratio("all contexts new, median, against the settle time", median, SETTLE, 1.5)

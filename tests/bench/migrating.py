@@ -122,7 +122,7 @@ def _beside(folder: Path, report: Report) -> None:
     other = root / ".dagent-worktrees" / "other" / ".dagent"
     other.mkdir(parents=True)
     (other / "feature.json").write_text('{"id": "other"}')
-    with serving(root) as (client, _):
+    with serving(root) as (client, *_):
         client.call("session.getOrCreate", project=str(root), type="feature", agentType="pm", featureId="other")
         _settled(client)
         idle = [_append(client) for _ in range(1000)]

@@ -10,24 +10,31 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from dagentd.rpc.client import Client, NotRunning
 
 PATIENCE = 300.0
 
 
+class Served(NamedTuple):
+    client: Client
+    pid: int
+    socket: Path
+
+
 @contextmanager
-def serving(root: Path) -> Iterator[tuple[Client, int]]:
-    """A client of it, and its process id."""
+def serving(root: Path, **environment: str) -> Iterator[Served]:
     with tempfile.TemporaryDirectory(prefix="dagentd-bench-") as short:
         socket = Path(short, "s")
         daemon = subprocess.Popen(
-            [sys.executable, "-m", "dagentd", "run", str(root)], env={**os.environ, "DAGENTD_SOCKET": str(socket)},
+            [sys.executable, "-m", "dagentd", "run", str(root)],
+            env={**os.environ, **environment, "DAGENTD_SOCKET": str(socket)},
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
             with _client(socket) as client:
-                yield client, daemon.pid
+                yield Served(client, daemon.pid, socket)
         finally:
             daemon.terminate()
             daemon.wait()

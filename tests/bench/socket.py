@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -15,13 +14,17 @@ from dagentd import paths
 from dagentd.rpc import protocol
 from dagentd.rpc.client import Client
 from tests.bench.limits import RawLog, median_ms
+from tests.bench.lines import Line
 from tests.bench.report import Report
 from tests.bench.sessions import TEXT, filled, new_store
 
+_FOLLOWING = 5.0  # seconds
+
 
 def measure(folder: Path, report: Report) -> None:
-    store = new_store(folder, 1)
+    store = new_store(folder, 2)
     filled(store, "f0", 10)
+    filled(store, "f1", 500)
     store.close()
     with tempfile.TemporaryDirectory(prefix="dagentd-bench-") as short:
         os.environ["XDG_RUNTIME_DIR"] = short
@@ -29,6 +32,7 @@ def measure(folder: Path, report: Report) -> None:
         report.heading("The daemon")
         _starting(folder, report)
         try:
+            _while_documents_follow(folder, Path(short), report)
             _round_trips(folder, Path(short), report)
         finally:
             _dagentd("stop")
@@ -67,7 +71,7 @@ def _round_trips(folder: Path, short: Path, report: Report) -> None:
     add = {"sessionId": "pm-feature-f0", "role": "user", "content": TEXT}
     with Client() as first:
         _pin(os.getpid(), first.call("daemon.status")["pid"])
-    with Client() as client, _Echo(short / "echo.sock") as echo, _Line(paths.socket()) as line:
+    with Client() as client, Echo(short / "echo.sock") as echo, Line(paths.socket()) as line:
         taken: dict[str, list[float]] = {"echo": [], "ping": [], "client": [], "raw": [], "add": []}
         for _ in range(30):
             taken["echo"].append(median_ms(lambda: echo.line.ask(_PING), 20))
@@ -82,6 +86,28 @@ def _round_trips(folder: Path, short: Path, report: Report) -> None:
     report.ratio("addMessage, against raw append + fdatasync + echo", median["add"], median["raw"] + median["echo"], 3)
     raw.close()
     os.sched_setaffinity(0, everywhere)
+
+
+def _while_documents_follow(folder: Path, short: Path, report: Report) -> None:
+    """One after the other for some seconds, in which the documents are written some fifty times; nobody is pinned."""
+    add = protocol.request("session.addMessage", {"sessionId": "pm-feature-f1", "role": "user", "content": TEXT}, 1)
+    raw = RawLog(folder / "raw-follow.log")
+    taken: dict[str, list[float]] = {"limit": [], "add": []}
+    with Echo(short / "echo-follow.sock") as echo, Line(paths.socket()) as line:
+        end = time.monotonic() + _FOLLOWING
+        while time.monotonic() < end:
+            taken["limit"].append(median_ms(raw.append, 1) + median_ms(lambda: echo.line.ask(add), 1))
+            taken["add"].append(median_ms(lambda: line.ask(add), 1))
+    raw.close()
+    (limit, slow_limit), (median, slow) = ((statistics.median(all), _p99(all)) for all in taken.values())
+    report.figure("raw append + fdatasync + echo", f"{limit:.3f} ms")
+    report.figure("  p99", f"{slow_limit:.3f} ms")
+    report.ratio("addMessage while documents follow", median, limit, 3)
+    report.ratio("  p99, against the median of raw", slow, limit, 20)
+
+
+def _p99(taken: list[float]) -> float:
+    return statistics.quantiles(taken, n=100)[98]
 
 
 def _pin(*processes: int) -> None:
@@ -107,26 +133,7 @@ threading.Thread(target=echo).start()
 _PING = protocol.request("daemon.ping", {}, 1)
 
 
-class _Line:
-    """A client that costs nothing: one line out, one line in."""
-
-    def __init__(self, path: Path) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.connect(str(path))
-
-    def __enter__(self) -> _Line:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.close()
-
-    def ask(self, line: bytes) -> None:
-        self._socket.sendall(line)
-        while not self._socket.recv(65536).endswith(b"\n"):
-            continue
-
-
-class _Echo:
+class Echo:
     """Another process with a thread for its client, which sends back what it gets."""
 
     def __init__(self, path: Path) -> None:
@@ -134,9 +141,9 @@ class _Echo:
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         self._process.stdout.readline()
-        self.line = _Line(path)
+        self.line = Line(path)
 
-    def __enter__(self) -> _Echo:
+    def __enter__(self) -> Echo:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -25,7 +25,7 @@ def measure(folder: Path, report: Report) -> None:
     report.heading(f"{WORKTREES} worktrees, one of them with {MODULES} folders of node_modules")
     root = _project(folder / "many")
     began = time.monotonic()
-    with serving(root) as (client, _):
+    with serving(root) as (client, *_):
         report.figure("start to the first answer", f"{time.monotonic() - began:.1f} s")
         status = _settled(client, root)
         report.figure("to the first context of every session", f"{time.monotonic() - began:.1f} s")

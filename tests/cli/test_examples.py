@@ -16,6 +16,7 @@ from dagentd import __version__, cli
 from dagentd.cli.examples import EXAMPLES, shown
 from dagentd.cli.manual import page
 from dagentd.cli.tree import every_command
+from tests.patience import patience
 
 COMMANDS = dict(every_command())
 LINES = [(name, line) for name, lines in EXAMPLES.items() for line in lines]
@@ -101,7 +102,7 @@ def manual() -> str:
 def read(*command: str) -> str:
     """As a program shows it, without what it does to make letters bold."""
     environment = {**os.environ, "MANWIDTH": "200", "LC_ALL": "C.UTF-8", "MANROFFOPT": "-rHY=0", "GROFF_NO_SGR": "1"}
-    done = subprocess.run(command, input=manual(), capture_output=True, text=True, env=environment, timeout=60)
+    done = subprocess.run(command, input=manual(), capture_output=True, text=True, env=environment, timeout=patience())
     assert (done.returncode, done.stderr) == (0, "")
     shown = done.stdout
     while "\b" in shown:

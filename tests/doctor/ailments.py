@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from dagentd import paths
+from dagentd import alone, paths
 from dagentd.adapters import lock
 from dagentd.jobs import hooks, service, units
 from dagentd.rpc.client import RpcError
+from dagentd.settings import Settings
 from tests.conftest import FEATURE, git
 from tests.doctor.patient import PM, Maker, Patient, is_root, without
 from tests.e2e.daemon import until
@@ -122,6 +123,19 @@ def altered(patient: Patient) -> Iterator[object]:
     yield "was altered by another program"
 
 
+@makes("journal-lost")
+def overwritten(patient: Patient) -> Iterator[object]:
+    before = patient.journal.read_bytes()
+    with alone.writing(patient.project, Settings()) as store, store.using(PM) as session:
+        session.add([{"role": "user", "content": "said and cleared"}])
+        session.clear()
+    for part in patient.project.kept_dir.glob("*.z"):
+        part.unlink()
+    patient.journal.write_bytes(before)
+    patient.serve()
+    yield "messages that no other file has: 1"
+
+
 @makes("odd-entries")
 def odd(patient: Patient) -> Iterator[object]:
     chat = json.loads(patient.document("chat").read_text())
@@ -216,16 +230,11 @@ def no_room_for_documents(patient: Patient) -> Iterator[object]:
 
 @makes("job-")
 def failing_job(patient: Patient) -> Iterator[object]:
-    patient.serve()
-    settings = patient.root / ".dagent" / "config.toml"
-    settings.parent.mkdir()
-    settings.write_text("[budget]\nlimit = 'much'\n")
-    os.kill(patient.daemon.pid, 1)  # SIGHUP
-    (patient.sample.worktree / "CLAUDE.md").write_text("Be brief.\n")
-    heard(patient, "job-")
-    yield "budget.limit"
-    settings.unlink()
-    os.kill(patient.daemon.pid, 1)
+    """A document that there is no room for is tried again and again."""
+    with file_limit(patient.serve(), 40_000):
+        (patient.sample.worktree / "CLAUDE.md").write_text("Be brief.\n" * 6_000)
+        heard(patient, "job-")
+        yield "larger than allowed"
 
 
 @makes("context")

@@ -21,8 +21,10 @@ from dagentd.model.problem import Problem
 from dagentd.model.project import Project
 from dagentd.settings import Settings
 from dagentd.store.registry import Registry
+from tests import warm
 from tests.conftest import FEATURE, SampleProject
 from tests.e2e.daemon import Daemon, until
+from tests.patience import patience
 
 PM = f"pm-feature-{FEATURE}"
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -104,10 +106,10 @@ def without(patient: Patient, program: str) -> Iterator[None]:
 
 def doctor(*arguments: str, within: str = "", **more: Any) -> subprocess.CompletedProcess[str]:
     """The real command; `within` is a shell command that runs it as "$@"."""
-    line = [sys.executable, "-m", "dagentd", "doctor", *arguments]
-    if within:
-        line = ["unshare", "-Urm", "sh", "-c", within, "sh", *line]
-    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, cwd="/", **more)
+    if not within:
+        return warm.run("doctor", *arguments, cwd="/", **more)
+    line = ["unshare", "-Urm", "sh", "-c", within, "sh", sys.executable, "-m", "dagentd", "doctor", *arguments]
+    return subprocess.run(line, capture_output=True, text=True, timeout=patience(), check=False, cwd="/", **more)
 
 
 def can_unshare() -> bool:

@@ -11,25 +11,16 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dagentd.rpc.client import Client
-
-PATIENCE = 30.0
-
-
-def until(condition: Callable[[], Any], what: str = "it", patience: float = PATIENCE) -> Any:
-    """What the condition gives once it is true; an error if that takes too long."""
-    end = time.monotonic() + patience
-    while not (found := condition()):
-        assert time.monotonic() < end, f"{what} did not happen within {patience} s"
-        time.sleep(0.01)
-    return found
+from tests.patience import patience
+from tests.patience import until as until
+from tests.warm import Command
 
 
 class Daemon:
@@ -45,7 +36,7 @@ class Daemon:
     def command(self, *arguments: str, cwd: Path | str = "/", **more: Any) -> subprocess.Popen[str]:
         """Any dagentd command; the daemon it may start does not hold its pipes."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
-        self._commands.append(subprocess.Popen(self.line(*arguments), cwd=cwd, text=True, **{**pipes, **more}))
+        self._commands.append(Command(*arguments, cwd=cwd, text=True, **{**pipes, **more}))
         return self._commands[-1]
 
     def line(self, *arguments: str) -> list[str]:
@@ -54,7 +45,7 @@ class Daemon:
     def dagentd(self, *arguments: str, status: int = 0, cwd: Path | str = "/") -> str:
         """What a command prints on both streams; it must end with the status."""
         done = self.command(*arguments, cwd=cwd)
-        printed = done.communicate(timeout=PATIENCE)[0]
+        printed = done.communicate(timeout=patience())[0]
         assert done.returncode == status, printed
         return printed
 
@@ -92,7 +83,7 @@ class Daemon:
     # --- asking -------------------------------------------------------------------------------------------
 
     def client(self) -> Client:
-        return Client(timeout=PATIENCE)
+        return Client(timeout=patience())
 
     def call(self, method: str, **params: Any) -> Any:
         with self.client() as client:
@@ -102,7 +93,7 @@ class Daemon:
         """A bare connection."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.connect(str(self.socket))
-        connection.settimeout(PATIENCE)
+        connection.settimeout(patience())
         return connection
 
     @property

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.daemon import processes_with, until
+from tests.patience import patience
 
 HOME, RUNTIME = "/home/you", "/run/user/1000"
 _DATE = "2025-03-14T10:00:00Z"
@@ -46,7 +47,9 @@ class Stage:
                     "TERM": "xterm-256color", "GIT_AUTHOR_DATE": _DATE, "GIT_COMMITTER_DATE": _DATE}  # fmt: skip
 
     def run(self, *command: str, cwd: Path | None = None) -> str:
-        done = subprocess.run(command, cwd=cwd or self.shop, env=self.env, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            command, cwd=cwd or self.shop, env=self.env, capture_output=True, text=True, timeout=patience()
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

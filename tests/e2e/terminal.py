@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-PATIENCE = 60.0
+from tests.patience import patience
+
 _STYLES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -54,21 +55,21 @@ class Terminal:
     def end(self) -> int:
         """Read until it has ended; its exit status."""
         self._read(lambda: self.process.poll() is not None and not self._readable(0))
-        status = self.process.wait(PATIENCE)
+        status = self.process.wait(patience())
         os.close(self._screen)
         return status
 
     def _read(self, done: Callable[[], bool]) -> None:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + patience()
         while not done():
             if time.monotonic() > end:
                 os.killpg(self.process.pid, signal.SIGKILL)
-                raise AssertionError(f"{self.process.args!r} did not go on within {PATIENCE} s:\n{self.said}")
+                raise AssertionError(f"{self.process.args!r} did not go on within {patience()} s:\n{self.said}")
             if self._readable(0.05):
                 try:
                     self.said += os.read(self._screen, 1 << 16).decode("utf-8", "replace")
                 except OSError:  # EIO: nobody has the other end any more
-                    self.process.wait(PATIENCE)
+                    self.process.wait(patience())
                     return
 
     def _readable(self, timeout: float) -> bool:

@@ -246,7 +246,7 @@ def test_the_configuration_is_shown_and_set(repo: Path) -> None:
         dagentd("agx", "config", key, value, cwd=repo, status=1)
         assert (home() / "config.json").read_bytes() == before
     assert "There is no" in dagentd("agx", "config", "none.such", cwd=repo)
-    assert set(dagentd_json("agx", "config", cwd=repo)) == {"default", "global", "project"}
+    assert set(dagentd_json("agx", "config", cwd=repo)) == {"default", "global", "project", "problems"}
 
 
 def test_destructive_commands_do_not_ask_where_the_user_does_not_want_that(repo: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import SampleProject, git
 from tests.e2e.daemon import Daemon
 from tests.e2e.dagentd import dagentd, dagentd_json
+from tests.patience import patience
 
 PM = "pm-feature-feat-login"
 
@@ -25,7 +26,7 @@ def root(request: pytest.FixtureRequest, daemon: Daemon, project: SampleProject)
                 featureId=project.feature)  # fmt: skip
     if request.param == "without one":
         running.terminate()
-        assert running.wait(30) == 0
+        assert running.wait(patience()) == 0
     return project.root
 
 
@@ -53,7 +54,7 @@ def test_what_cannot_be_added_is_said(root: Path) -> None:
     assert dagentd("add", "no-such", "x", cwd=root, status=1).endswith("Try: dagentd sessions\n")
     latin = [sys.executable.encode(), b"-m", b"dagentd", b"add", PM.encode()]
     for command, given in (([*latin, b"caf\xe9"], b""), (latin, b"caf\xe9")):
-        done = subprocess.run(command, cwd=root, input=given, capture_output=True, timeout=60)
+        done = subprocess.run(command, cwd=root, input=given, capture_output=True, timeout=patience())
         assert (done.returncode, done.stderr.splitlines()[0]) == (1, b"dagentd: the text is not UTF-8")
     assert said(root) == []
 
@@ -79,7 +80,7 @@ def test_on_a_terminal_it_asks(answer: str, left: int, root: Path) -> None:
     asked = subprocess.Popen(command, cwd=root, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     os.close(theirs)
     os.write(ours, f"{answer}\n".encode())
-    printed = asked.communicate(timeout=60)[0].decode()
+    printed = asked.communicate(timeout=patience())[0].decode()
     os.close(ours)
     assert printed.startswith(f"Let 1 message leave the chat of {PM}? History keeps all. [y/N]")
     assert asked.returncode == (1 if left else 0)

@@ -17,6 +17,7 @@ from dagentd.rpc.client import Client
 from dagentd.rpc.methods import METHODS
 from tests.conftest import FEATURE, SampleProject
 from tests.e2e.daemon import Daemon, descriptors, lines, request, until
+from tests.patience import patience
 
 CLIENTS, CALLS = 64, 200
 SESSIONS = [f"{agent}-feature-{FEATURE}" for agent in ("pm", "dev", "qa", "harness")]
@@ -66,7 +67,7 @@ def polite(daemon: Daemon, name: int) -> list[str]:
     """Mixed reads and writes; every answer is looked at."""
     session = SESSIONS[name % len(SESSIONS)]
     chance, sent = random.Random(name), list[str]()
-    with Client(timeout=100) as client:
+    with Client(timeout=patience()) as client:
         for number in range(CALLS):
             act = chance.randrange(20)
             if act < 10:

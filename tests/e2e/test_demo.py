@@ -14,6 +14,7 @@ from tests.conftest import SampleProject
 from tests.e2e.daemon import Daemon, lives, processes_with, until
 from tests.e2e.dagentd import start
 from tests.e2e.terminal import Terminal
+from tests.patience import patience
 
 STEPS = ("dagentd migrate", "git commit", "dagentd compact", "dagentd undo", "dagentd call")
 
@@ -32,7 +33,7 @@ def folders(home: Path) -> list[Path]:
 def test_it_shows_each_step_and_leaves_nothing(tmp_path: Path, home: Path, marked: str) -> None:
     before = sorted(home.rglob("*"))
     done = start("demo", cwd=tmp_path)
-    shown, errors = done.communicate(timeout=100)
+    shown, errors = done.communicate(timeout=patience())
     assert (done.returncode, errors) == (0, "")
     assert [shown.index(f"$ {step}") for step in STEPS] == sorted(shown.index(f"$ {step}") for step in STEPS)
     assert "Sell socks" in shown and "6 messages are back" in shown and "«stolen»" in shown
@@ -52,7 +53,7 @@ def test_it_needs_neither_the_key_nor_the_settings_nor_the_repository_of_the_use
     (home / ".gitconfig").write_text("[commit]\n\tgpgsign = true\n[gpg]\n\tprogram = /bin/false\n")
     before = subprocess.run(["git", "for-each-ref"], cwd=project.root, capture_output=True).stdout
     done = start("demo", cwd=project.root)
-    shown, errors = done.communicate(timeout=100)
+    shown, errors = done.communicate(timeout=patience())
     assert (done.returncode, errors) == (0, "") and "Sell socks" in shown
     assert subprocess.run(["git", "for-each-ref"], cwd=project.root, capture_output=True).stdout == before
 

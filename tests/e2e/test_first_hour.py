@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import SampleProject, git
 from tests.e2e.daemon import until
+from tests.patience import patience
 from tests.test_wheel import INGREDIENTS, SOURCE
 
 NEEDED = ("python3", "git", "make", "sh", "touch", "rm", "env", "uname", "systemctl")  # the last two, where they are
@@ -77,7 +78,9 @@ def processes_of(folder: Path) -> list[str]:
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=110)
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=patience(110)
+    )
     if done.returncode:
         skip_without_registry(done.stdout + done.stderr)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -121,8 +124,8 @@ def served_by_make(clone: Path, root: Path) -> Iterator[None]:
                 os.killpg(make.pid, signal.SIGINT)
 
 
+@pytest.mark.long  # a second whole installation; uv's below is the short form
 @pytest.mark.usefixtures("poor")
-@pytest.mark.timeout(240)
 def test_a_clone_serves_a_repository_with_one_more_command(clone: Path, project: SampleProject, home: Path) -> None:
     before = files_in(home, project.root)
     dagentd = clone / ".venv" / "bin" / "dagentd"
@@ -139,8 +142,7 @@ INSTALLERS = {
 }
 
 
-@pytest.mark.parametrize("installer", INSTALLERS)
-@pytest.mark.timeout(240)
+@pytest.mark.parametrize("installer", [pytest.param("pipx", marks=pytest.mark.long), "uv"])
 def test_it_is_installed_used_and_removed(installer: str, clone: Path, project: SampleProject, home: Path) -> None:
     install, uninstall, folder = INSTALLERS[installer]
     tools = Path(sysconfig.get_path("scripts"))

@@ -18,6 +18,7 @@ from dagentd.rpc.client import RpcError
 from tests.conftest import SampleProject, git
 from tests.e2e.daemon import Daemon, descriptors, until
 from tests.e2e.dagentd import dagentd, dagentd_json
+from tests.patience import patience
 
 PM = "pm-feature-feat-login"
 OTHER = "feat-pay"
@@ -38,7 +39,7 @@ def lose(request: pytest.FixtureRequest, daemon: Daemon, project: SampleProject)
         git(project.root, "worktree", "remove", "--force", str(project.worktree))
         if request.param == "without one":
             running.terminate()
-            assert running.wait(30) == 0
+            assert running.wait(patience()) == 0
 
     return act
 
@@ -62,9 +63,9 @@ def test_it_is_listed_read_searched_and_restored(lose: Lose, project: SampleProj
     assert dagentd_json("sessions", cwd=root)["sessions"] == []
     (gone,) = dagentd_json("sessions", "--gone", cwd=root)["sessions"]
     assert (gone["id"], gone["status"], gone["featureId"], gone["worktree"]) == (PM, "gone", project.feature, None)
-    assert (gone["stats"]["totalMessages"], gone["daysLeft"]) == (1, 180)
+    assert (gone["stats"]["totalMessages"], gone["daysLeft"]) == (1, None)
     assert dagentd("sessions", "--gone", cwd=root).splitlines()[1].split() == [
-        PM, project.feature, "1", "just", "now", "180",
+        PM, project.feature, "1", "just", "now", "for", "good",
     ]  # fmt: skip
     assert f"dagentd restore {PM}" in dagentd("show", PM, cwd=root)
     assert "Plan the zebra login" in dagentd("messages", PM, cwd=root)
@@ -117,7 +118,7 @@ def test_worktrees_are_removed_under_constant_appends(daemon: Daemon, project: S
         writer = Writer(daemon, session)
         until(lambda: len(writer.answered) > 30, "messages")  # noqa: B023
         git(project.root, "worktree", "remove", "--force", str(worktree))
-        writer.join(30)
+        writer.join(patience())
         assert writer.refused is not None and writer.refused.code == -32001
         assert "dagentd" in writer.refused.data["hint"]
         history = daemon.call("session.getHistory", sessionId=session, limit=10_000)["messages"]
@@ -189,7 +190,7 @@ def test_a_person_is_shown_what_goes_and_asked(daemon: Daemon, project: SamplePr
         [sys.executable, "-m", "dagentd", "forget", PM], cwd=project.root, stdin=theirs, stdout=subprocess.PIPE
     ) as command:
         os.write(ours, answer)
-        printed = command.communicate(timeout=60)[0].decode()
+        printed = command.communicate(timeout=patience())[0].decode()
     os.close(ours)
     os.close(theirs)
     assert f".dagent-worktrees/feat-login/.dagent/sessions/history_{PM}.jsonl\n" in printed

@@ -18,6 +18,7 @@ import pytest
 from dagentd.rpc.client import Client, NotRunning
 from tests.conftest import FEATURE, SampleProject
 from tests.e2e.daemon import Daemon, descriptors, lines, request, until
+from tests.patience import patience
 
 PM = f"pm-feature-{FEATURE}"
 _BUG = "import dagentd.daemon as d; d.Daemon._wait = lambda self: 1 / 0; from dagentd import cli; cli.main()"
@@ -32,7 +33,7 @@ def create(daemon: Daemon, project: SampleProject) -> None:
 
 def test_of_two_starts_at_once_one_wins_and_the_others_say_why(daemon: Daemon) -> None:
     starts = [daemon.command("start") for _ in range(4)]
-    said = [start.communicate(timeout=30)[0] for start in starts]
+    said = [start.communicate(timeout=patience())[0] for start in starts]
     pid = daemon.pid
     assert [line for line in said if line.startswith("dagentd started")] == [
         f"dagentd started (process {pid}); it listens at {daemon.socket}.\n"
@@ -57,7 +58,9 @@ def test_start_returns_and_holds_nothing_of_the_caller(daemon: Daemon, tmp_path:
     os.set_inheritable(mine.fileno(), True)
     pipe = os.readlink(f"/proc/self/fd/{writer}")
     shell = f'said=$({sys.executable} -m dagentd start); echo "[$said]"'
-    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=30, close_fds=False, check=True)
+    done = subprocess.run(
+        ["sh", "-c", shell], capture_output=True, text=True, timeout=patience(), close_fds=False, check=True
+    )
     os.close(writer)
     assert re.fullmatch(r"\[dagentd started \(process \d+\).*\]\n", done.stdout, re.DOTALL)
     assert os.read(reader, 1) == b"", "nobody writes to the pipe any more"
@@ -106,7 +109,7 @@ def test_a_relative_path_of_the_socket_means_the_same_to_daemon_and_client(
 ) -> None:
     monkeypatch.setenv("DAGENTD_SOCKET", "d.sock")
     done = daemon.command("start", cwd=daemon.folder)
-    assert "started" in done.communicate(timeout=30)[0]
+    assert "started" in done.communicate(timeout=patience())[0]
     try:
         assert json.loads(daemon.dagentd("call", "daemon.ping", cwd=daemon.folder)) == {}
     finally:
@@ -120,7 +123,7 @@ def test_a_relative_path_of_the_socket_means_the_same_to_daemon_and_client(
 def test_with_the_lock_file_deleted_there_is_still_only_one(daemon: Daemon) -> None:
     first = daemon.start()
     (daemon.state / "lock").unlink()
-    said = daemon.command("start").communicate(timeout=30)[0]
+    said = daemon.command("start").communicate(timeout=patience())[0]
     until(lambda: len(daemon.processes()) <= 1, "the end of all but one")
     assert "running already" in said or "another dagentd answers" in said or "started" in said
     daemon.ends(first)
@@ -197,7 +200,7 @@ def rude(daemon: Daemon, project: SampleProject) -> Iterator[subprocess.Popen[st
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_drains_and_ends(rude: subprocess.Popen[str], daemon: Daemon, number: signal.Signals) -> None:
     rude.send_signal(number)
-    assert rude.wait(timeout=5) == 0
+    assert rude.wait(timeout=patience()) == 0
     assert not daemon.socket.exists()
 
 
@@ -210,7 +213,7 @@ def test_what_is_under_way_is_answered_before_it_ends(daemon: Daemon, project: S
         until(lambda: daemon.status["connections"] == 2, "the call")
         assert daemon.call("daemon.shutdown") == {}
         assert [answer["id"] for answer in lines(connection)] == ["slow"]
-    assert process.wait(timeout=5) == 0
+    assert process.wait(timeout=patience()) == 0
 
 
 def test_nothing_acknowledged_is_missing_after_a_stop_in_the_middle(daemon: Daemon, project: SampleProject) -> None:
@@ -236,7 +239,7 @@ def test_nothing_acknowledged_is_missing_after_a_stop_in_the_middle(daemon: Daem
         writer.start()
     until(lambda: len(acknowledged) > 50, "some messages")
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=10) == 0
+    assert process.wait(timeout=patience()) == 0
     for writer in writers:
         writer.join()
     held = json.loads(daemon.dagentd("history", PM, "--json", "--limit", "100000", cwd=project.root))["messages"]
@@ -247,13 +250,13 @@ def test_nothing_acknowledged_is_missing_after_a_stop_in_the_middle(daemon: Daem
 
 def test_a_bug_that_ends_it_is_a_status_for_the_service_manager(daemon: Daemon) -> None:
     """One that ends with 0 would not be started again."""
-    crashed = subprocess.run([sys.executable, "-c", _BUG, "run"], capture_output=True, text=True, timeout=30)
+    crashed = subprocess.run([sys.executable, "-c", _BUG, "run"], capture_output=True, text=True, timeout=patience())
     assert crashed.returncode == 70
     assert "ZeroDivisionError" in crashed.stderr
 
 
 def test_a_bug_in_the_background_is_in_the_log(daemon: Daemon) -> None:
-    subprocess.run([sys.executable, "-c", _BUG, "start"], capture_output=True, timeout=30)
+    subprocess.run([sys.executable, "-c", _BUG, "start"], capture_output=True, timeout=patience())
     until(lambda: not daemon.processes(), "its end")
     assert "ZeroDivisionError" in daemon.log
 
@@ -393,7 +396,7 @@ def test_status_and_stop_work_with_a_daemon_of_another_version(daemon: Daemon) -
         assert str(other.pid) in said
         assert json.loads(daemon.dagentd("status", "--json")) == status
         assert daemon.dagentd("stop") == "dagentd stopped.\n"
-        other.wait(timeout=10)
+        other.wait(timeout=patience())
 
 
 def _answer_as(listener: socket.socket, status: dict[str, object], process: subprocess.Popen[bytes]) -> None:

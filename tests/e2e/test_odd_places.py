@@ -16,6 +16,7 @@ import pytest
 from dagentd import cli
 from tests.e2e.stage import Stage, stage
 from tests.e2e.terminal import Terminal
+from tests.patience import patience
 
 SESSION = "pm-feature-login"
 ARGUMENTS = {
@@ -51,7 +52,7 @@ class Place:
             return terminal.end(), terminal.said
         done = subprocess.run(
             command, cwd=self.made.shop, env=self.made.env, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=patience(),
         )  # fmt: skip
         return done.returncode, done.stdout.decode()
 
@@ -129,7 +130,7 @@ def test_it_says_something_sensible(place: Place, name: str) -> None:
 def test_help_is_there_in_ascii_and_40_columns() -> None:
     each = f"import sys; from dagentd import cli; sys.exit(max(cli.run([n, '--help']) for n in {COMMANDS}))"
     env = {**os.environ, **ASCII, "COLUMNS": "40"}
-    done = subprocess.run([sys.executable, "-c", each], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", each], env=env, capture_output=True, text=True, timeout=patience())
     assert (done.returncode, done.stderr, done.stdout.count("Usage: ")) == (0, "", len(COMMANDS))
 
 

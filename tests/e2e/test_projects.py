@@ -18,6 +18,7 @@ import pytest
 from dagentd.rpc.client import RpcError
 from tests.conftest import FEATURE, SampleProject, git
 from tests.e2e.daemon import Daemon, until
+from tests.patience import patience
 
 PM = f"pm-feature-{FEATURE}"
 OTHER = """
@@ -121,7 +122,7 @@ def test_a_disk_that_is_full_is_told_and_remove_can_be_run_again(daemon: Daemon,
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # less than git's own info/exclude
 
     refused = daemon.command("remove", cwd=project.root, preexec_fn=little_room)
-    said = refused.communicate(timeout=60)[0]
+    said = refused.communicate(timeout=patience())[0]
     assert refused.returncode == 1 and "larger than allowed" in said and "can be run again" in said
     daemon.dagentd("remove", cwd=project.root)
     assert content(project.root / ".git") == before

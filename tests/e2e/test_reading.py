@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import SampleProject
 from tests.e2e.dagentd import dagentd, dagentd_json, start
+from tests.patience import patience
 
 SESSION = "pm-feature-feat-login"
 CHAT = [
@@ -58,7 +59,7 @@ def test_sessions_in_a_folder_that_is_closed_are_not_said_to_be_missing(here: Pa
     sessions = next(here.glob(".dagent-worktrees/*/.dagent/sessions"))
     sessions.rename(tmp_path / "elsewhere")
     sessions.symlink_to(tmp_path / "elsewhere")
-    printed, errors = start("sessions", cwd=here).communicate(timeout=60)
+    printed, errors = start("sessions", cwd=here).communicate(timeout=patience())
     assert printed == f"No sessions in {here} that may be read.\n"
     assert errors == f"dagentd: {sessions}: leads out of its worktree\nReplace the link by a folder.\n"
     missing = f"{sessions}: leads out of its worktree, and no session {SESSION} is elsewhere in {here}"

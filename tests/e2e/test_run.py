@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import SampleProject
 from tests.e2e.dagentd import dagentd, dagentd_json, start
+from tests.patience import patience
 
 SESSION = "pm-feature-feat-login"
 
@@ -63,7 +64,7 @@ def test_it_stays_in_the_foreground_until_it_is_told_to_end(project: SampleProje
     assert f"process {daemon.pid}" in told
     assert dagentd_json("messages", SESSION, cwd=project.root)["total"] == 1
     daemon.send_signal(signal.SIGTERM)
-    daemon.communicate(timeout=30)
+    daemon.communicate(timeout=patience())
     assert daemon.returncode == 0
 
 
@@ -80,4 +81,4 @@ def test_the_daemon_heeds_what_a_project_sets_for_itself(project: SampleProject,
         assert built["breakdown"]["limit"] == 12345
     finally:
         daemon.terminate()
-        daemon.communicate(timeout=30)
+        daemon.communicate(timeout=patience())

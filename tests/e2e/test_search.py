@@ -11,6 +11,7 @@ import pytest
 from dagentd.rpc.client import Client, RpcError
 from tests.conftest import SampleProject, git
 from tests.e2e.dagentd import dagentd, dagentd_json, start
+from tests.patience import patience
 
 SESSION, OTHER = "pm-feature-feat-login", "dev-feature-feat-login"
 CHATS = {
@@ -48,7 +49,7 @@ def daemon(here: Path) -> Iterator[Client]:
     with Client() as client:
         yield client
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=patience())
 
 
 def snapshot(*roots: Path) -> dict[str, bytes]:

@@ -14,6 +14,7 @@ import pytest
 
 from dagentd.rpc.client import Unreachable
 from tests.e2e.daemon import Daemon, lines, request, until
+from tests.patience import patience
 
 READY, ALIVE, STOPPING = "READY=1", "WATCHDOG=1", "STOPPING=1"
 _WATCHDOG = 0.2  # seconds; it is fed twice as often
@@ -116,7 +117,7 @@ def test_one_that_cannot_serve_does_not_call_itself_ready(daemon: Daemon, manage
     daemon.state.mkdir(parents=True)
     (daemon.state / "projects.json").write_text("{")
     service = manager.launch()
-    assert "projects.json: is not valid JSON" in service.communicate(timeout=30)[1]
+    assert "projects.json: is not valid JSON" in service.communicate(timeout=patience())[1]
     assert service.returncode == 1
     assert manager.silence()
 
@@ -146,7 +147,7 @@ def test_a_daemon_that_lives_but_cannot_be_reached_shows_none(daemon: Daemon, ma
             daemon.call("daemon.ping")
     service.send_signal(signal.SIGTERM)
     manager.hears_the_end()
-    assert service.wait(timeout=10) == 0
+    assert service.wait(timeout=patience()) == 0
 
 
 @pytest.mark.parametrize("how", ["signal", "command"])
@@ -157,7 +158,7 @@ def test_it_says_that_it_stops_and_leaves_the_socket_to_the_manager(daemon: Daem
     else:
         assert daemon.dagentd("stop") == "dagentd stopped.\n"
     manager.hears_the_end()
-    assert service.wait(timeout=10) == 0
+    assert service.wait(timeout=patience()) == 0
     assert daemon.socket.is_socket()
     with daemon.connect() as early:  # the next one serves who came meanwhile
         early.sendall(request("daemon.ping"))
@@ -167,7 +168,7 @@ def test_it_says_that_it_stops_and_leaves_the_socket_to_the_manager(daemon: Daem
 
 def test_a_crash_is_a_status_that_makes_the_manager_start_it_again(daemon: Daemon, manager: Manager) -> None:
     service = manager.start("-c", _BUG, "run")
-    assert "ZeroDivisionError" in service.communicate(timeout=30)[1]
+    assert "ZeroDivisionError" in service.communicate(timeout=patience())[1]
     assert service.returncode == 70
     assert daemon.socket.is_socket()
     manager.start()
@@ -177,7 +178,7 @@ def test_a_crash_is_a_status_that_makes_the_manager_start_it_again(daemon: Daemo
 def test_killed_it_can_be_started_again_at_once(daemon: Daemon, manager: Manager) -> None:
     service = manager.start()
     service.kill()
-    assert service.wait(timeout=10) == -signal.SIGKILL
+    assert service.wait(timeout=patience()) == -signal.SIGKILL
     manager.forget()
     manager.start()
     assert daemon.call("daemon.ping") == {}

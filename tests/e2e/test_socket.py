@@ -15,6 +15,7 @@ import pytest
 from dagentd import paths
 from dagentd.rpc.client import Client, Unreachable
 from tests.e2e.daemon import Daemon, until
+from tests.patience import patience
 
 
 def test_it_is_the_users_alone_from_the_first_moment(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,7 +23,7 @@ def test_it_is_the_users_alone_from_the_first_moment(daemon: Daemon, monkeypatch
     before = os.umask(0)
     try:
         done = daemon.command("start")
-        assert "started" in done.communicate(timeout=30)[0]
+        assert "started" in done.communicate(timeout=patience())[0]
     finally:
         os.umask(before)
     try:
@@ -76,7 +77,7 @@ def test_a_path_that_is_too_long_leads_both_to_the_same_short_one(
     assert len(os.fsencode(paths.socket())) <= 107 < len(os.fsencode(wanted))
     try:
         done = daemon.command("start")
-        assert str(paths.socket()) in done.communicate(timeout=30)[0]
+        assert str(paths.socket()) in done.communicate(timeout=patience())[0]
         with Client() as client:
             assert client.call("daemon.ping") == {}
         assert not wanted.parent.exists()
@@ -128,7 +129,7 @@ def test_a_socket_of_somebody_else_in_its_place_is_not_removed(daemon: Daemon) -
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
         other.bind(str(daemon.socket))
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=patience()) == 0
         assert daemon.socket.exists()
 
 

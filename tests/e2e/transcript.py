@@ -46,6 +46,7 @@ _VARYING: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
     (r"(\"(?:seq|from|to|uptime)\": ?)[\d.]+", r"\1NUMBER"),
     (r"/tmp/dagentd-demo-\w+", "/tmp/dagentd-demo-NAME"),
     (r"\b[0-9a-f]{7} - ", "COMMIT - "),
+    (r"(Commits: |; )[0-9a-f]{7} ", r"\1COMMIT "),
     (r"was [0-9a-f]{7}; known after \d+ ms", "was COMMIT; known after NUMBER ms"),
     (r"\b(before|after|again) ( *█+)[^ █]* +\d+ %", lambda found: _roughly(found[1], found[2])),
     (rf"\b{re.escape(__version__)}\b", "VERSION"),

@@ -62,14 +62,28 @@ def test_an_internal_entry_says_its_type_whatever_that_is() -> None:
 @pytest.mark.parametrize(
     "content",
     ["", " ", "\u05e9\u05dc\u05d5\u05dd \u202eRTL", "\U0001f469\u200d\U0001f467 \ud83d", "a\0b", "x" * 5_000_000,
-     "e\u0301", 0, False, 1.5, [], {}, [{"type": "text", "text": "Hi"}, {"type": "tool_use", "id": "t", "input": {}}]],
+     "e\u0301"],
     ids=lambda content: ascii(content)[:20],
 )  # fmt: skip
 @pytest.mark.parametrize("key", ["content", "text"])
-def test_content_is_kept_as_it_is(key: str, content: Any) -> None:
+def test_content_is_kept_as_it_is(key: str, content: str) -> None:
     message = _one({"role": "user", key: content})
     assert message["content"] == content
-    assert type(message["content"]) is type(content)
+    assert jsontext.decode(jsontext.encode(message)) == message
+
+
+BLOCKS = [{"type": "text", "text": "Hi"}, {"type": "tool_use", "id": "t", "input": {}}]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [(0, "0"), (False, "false"), (1.5, "1.5"), ([], ""), ({}, "{}"), (BLOCKS, "Hi\n[tool call t] {}")],
+)
+@pytest.mark.parametrize("key", ["content", "text"])
+def test_content_that_is_no_text_is_kept_beside_one(key: str, content: Any, text: str) -> None:
+    message = _one({"role": "user", key: content})
+    assert message["content"] == text
+    assert message["metadata"]["content"] == content and type(message["metadata"]["content"]) is type(content)
     assert jsontext.decode(jsontext.encode(message)) == message
 
 

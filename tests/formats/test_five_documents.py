@@ -127,10 +127,11 @@ def test_all_four_documents() -> None:
         "featureName": "Login",
         "spec": "# Spec",
         "taskTitle": "OAuth",
+        "taskDescription": "Do it",
         "dependencies": ["t0"],
+        "dependencyInfo": [{"id": "t0"}],
         "dependents": ["t2"],
-        "feature": {"tasks": [{"id": "t1"}]},
-        "task": {"description": "Do it"},
+        "tasks": [{"id": "t1"}],
         "updatedAt": T,
         "tokens": {"total": 500},
     }
@@ -215,10 +216,10 @@ def test_odd_contexts_keep_what_has_no_place() -> None:
 
 
 def test_a_description_that_cannot_be_understood_is_the_usual_one_and_keeps_what_it_said() -> None:
-    raw = {"agent-description": {"agentType": "qa", "role": 5, "instructions": "all"}}
+    raw = {"agent-description": {"agentType": "qa", "role": 5, "instructions": {}}}
     found = converted(CHAT, raw, "L5").agent_description or {}
     assert found["roleInstructions"] == ROLES["qa"][0]
-    assert (found["role"], found["instructions"]) == (5, "all")
+    assert (found["role"], found["instructions"]) == (5, {})
     assert AgentDescription.parse(found).raw() == found
 
 

@@ -20,6 +20,7 @@ def test_a_memory_becomes_decisions_and_pending_and_leaves_the_rest() -> None:
     assert memory.as_checkpoint(MEMORY, base) == {
         "version": 2,
         "summary": {"completed": ["Set up"], "decisions": ["Use JWT", "GitHub only"], "pending": ["Add docs"]},
+        "critical": ["Use JWT"],
         "x": 1,
     }
 
@@ -68,3 +69,12 @@ def test_a_memory_is_live_in_both_directions(project: SampleProject) -> None:
     store.close()
     assert _summary(path)["critical"] == ["Use JWT"]
     assert _summary(path)["important"] == ["GitHub only", "No cookies", "Ship on Friday"]
+
+
+def test_goal_next_step_and_facts_are_told_and_not_read_back() -> None:
+    lists = {"decisions": ["Use JWT"], "pending": ["Ship"], "facts": ["port 5433"]}
+    summary = {**lists, "goal": "a login", "next": "deploy"}
+    told = memory.with_checkpoint({}, {"summary": summary})["summary"]
+    assert told["important"] == ["Goal: a login", "Next step: deploy", "Use JWT"]
+    assert told["minor"] == ["Ship", "port 5433"]
+    assert memory.as_checkpoint({"summary": told}, {"summary": summary})["summary"] == summary

@@ -6,13 +6,15 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from dagentd.adapters import clock, git
-from dagentd.jobs import keeping
-from dagentd.jobs.keeping import Days, counted, expired
+from dagentd.jobs import gone, keeping
+from dagentd.jobs.keeping import Days, Moment, counted, expired
+from dagentd.settings import Settings
 from dagentd.store.index import Index
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
@@ -21,18 +23,37 @@ from tests.conftest import git as run_git
 Day = Callable[[str], None]
 
 
+def _moment(days: float) -> Moment:
+    return ("this run", days * 86_400.0)
+
+
 def test_days_are_counted_once_each() -> None:
-    first = counted(Days(), ["a"], "2026-01-01")
-    assert first == Days("2026-01-01", {"a": 0}) == counted(first, ["a"], "2026-01-01")
-    second = counted(first, ["a", "b"], "2026-03-01")  # the daemon did not run in between
-    assert second == Days("2026-03-01", {"a": 1, "b": 0})
-    assert counted(second, ["b"], "2026-03-02") == Days("2026-03-02", {"b": 1})
+    first = counted(Days(), ["a"], "2026-01-01", _moment(0))
+    assert first == Days("2026-01-01", {"a": 0}, _moment(0)) == counted(first, ["a"], "2026-01-01", _moment(0.1))
+    second = counted(first, ["a", "b"], "2026-03-01", _moment(59))  # the daemon did not run in between
+    assert second == Days("2026-03-01", {"a": 1, "b": 0}, _moment(59))
+    assert counted(second, ["b"], "2026-03-02", _moment(60)) == Days("2026-03-02", {"b": 1}, _moment(60))
 
 
 def test_a_clock_that_goes_back_counts_for_nothing() -> None:
-    known = Days("2099-01-01", {"a": 3})
-    back = counted(known, ["a"], "2026-01-01")
-    assert back == Days("2026-01-01", {"a": 3}) and counted(back, ["a"], "2026-01-02").of == {"a": 4}
+    known = Days("2099-01-01", {"a": 3}, _moment(0))
+    assert counted(known, ["a"], "2026-01-01", _moment(2)) == known == counted(known, ["a"], "2099-01-01", _moment(2))
+
+
+def test_a_clock_that_alternates_counts_each_day_once() -> None:
+    """A board without a battery: each start begins in 1970, until the net tells the time."""
+    days = counted(Days(), ["a"], "2026-01-01", _moment(0))
+    for start in range(6):
+        for today in ("1970-01-01", "2026-01-01"):
+            days = counted(days, ["a"], today, (f"run {start}", 5.0))
+    assert days.of == {"a": 0} and counted(days, ["a"], "2026-01-02", ("another run", 1.0)).of == {"a": 1}
+
+
+def test_no_day_is_shorter_than_a_day() -> None:
+    days = counted(Days(), ["a"], "2026-01-01", _moment(0))
+    for number in range(2, 9):
+        days = counted(days, ["a"], f"2026-01-0{number}", _moment(number / 10))
+    assert days.of == {"a": 0} and counted(days, ["a"], "2026-01-09", _moment(1)).of == {"a": 1}
 
 
 def test_what_was_kept_for_so_many_days_has_expired() -> None:
@@ -41,7 +62,14 @@ def test_what_was_kept_for_so_many_days_has_expired() -> None:
 
 @pytest.fixture
 def day(monkeypatch: pytest.MonkeyPatch) -> Day:
-    return lambda date: monkeypatch.setattr(clock, "stamp", lambda: f"{date}T12:00:00.000Z")
+    """Each day at noon, by both clocks."""
+
+    def set_clocks(date: str) -> None:
+        noon = datetime.fromisoformat(f"{date}T12:00:00+00:00")
+        monkeypatch.setattr(clock, "now", lambda: noon)
+        monkeypatch.setattr(clock, "uptime", noon.timestamp)
+
+    return set_clocks
 
 
 @pytest.fixture
@@ -102,7 +130,16 @@ def test_a_damaged_count_begins_anew(store: Store, day: Day) -> None:
     for text in ("{", "[]", '{"lastDay": 7, "days": {"x": "y"}}'):
         (store.project.own_dir / "gone.json").write_text(text)
         assert keeping.remove_expired(store, 1) == []
-    assert keeping.days_of(store.project) == Days("2026-01-01", {f"{GONE}.1.jsonl": 0})
+    days = keeping.days_of(store.project)
+    assert (days.last, days.of) == ("2026-01-01", {f"{GONE}.1.jsonl": 0})
+
+
+def test_by_default_nothing_is_removed(store: Store, day: Day) -> None:
+    for date in ("2026-01-01", "2026-01-02", "2099-01-01"):
+        day(date)
+        assert keeping.remove_expired(store, Settings().archive.keep_days) == []
+    (listed,) = gone.sessions(store, Settings())
+    assert listed["daysLeft"] is None and f"{GONE}.1.jsonl" in kept(store)
 
 
 def test_one_that_was_restored_is_not_removed(store: Store, day: Day) -> None:
@@ -110,7 +147,8 @@ def test_one_that_was_restored_is_not_removed(store: Store, day: Day) -> None:
     keeping.remove_expired(store, 1)
     store.restore(GONE, "stays")
     day("2026-01-02")
-    assert keeping.remove_expired(store, 1) == [] and len(kept(store)) == 2
+    assert keeping.remove_expired(store, 1) == []
+    assert [name for name in kept(store) if name.endswith(".jsonl")] == [f"{GONE}.1.jsonl", "pm-feature-stays.1.jsonl"]
 
 
 # --- when the project is removed ----------------------------------------------------------------------------------

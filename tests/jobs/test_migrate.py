@@ -158,7 +158,7 @@ def test_whatever_a_text_may_hold_goes_all_the_way(work: Work, place: Place, sha
 def test_a_session_is_linked_like_a_new_one(work: Work, place: Place) -> None:
     everywhere(place)
     work.run()
-    assert reader.whole(place.flat / "feature.json")["sessionId"] == PM
+    assert reader.whole(place.flat / "feature.json")["sessionId"] == LONE_ID, "the first that was found"
     states = reader.whole(place.flat / "nodes" / TASK / "task.json")["states"]
     assert states["in_dev"]["sessionIds"] == [L4_SESSION] and states["planning"]["sessionIds"] == [L3_SESSION]
     with work.store.using(PM) as session:
@@ -422,7 +422,7 @@ def test_a_rollback_says_which_session_it_could_not_read(
     work.again()
     real = files.descriptor
 
-    def refused(path: Path) -> int:
+    def refused(path: Path, root: Path | None = None) -> int:
         if path == place.pm.session:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
         return real(path)

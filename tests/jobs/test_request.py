@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from dagentd.adapters.git import project_at
-from dagentd.errors import CorruptFile
+from dagentd.errors import CorruptFile, LimitReached
 from dagentd.jobs import request
 from dagentd.model import conversation
 from dagentd.settings import Settings
@@ -17,6 +18,8 @@ from dagentd.store.index import Index
 from dagentd.store.session import Session
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
+
+FORMS: tuple[request.Form, ...] = ("system", "messages")
 
 
 @pytest.fixture
@@ -67,6 +70,36 @@ def test_a_new_message_only_appends_to_what_was_sent_before(store: Store, qa: Se
     assert after["messages"][: len(before["messages"]) - 1] == before["messages"][:-1]
 
 
+def test_the_conversation_is_sent_in_the_form_that_was_asked_for(store: Store, qa: Session) -> None:
+    qa.add([{"role": "user", "content": "One"}])
+    both = request.build(store, qa, "Go", Settings())
+    system, messages = (request.build(store, qa, "Go", Settings(), form=form) for form in FORMS)
+    assert system.keys() == both.keys() - {"messages", "preamble"} and messages.keys() == both.keys() - {"systemPrompt"}
+    assert both == system | messages
+
+
+def test_a_message_is_read_once_and_again_when_it_was_edited(
+    store: Store, qa: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qa.add([{"role": "user", "content": "One"}, {"role": "assistant", "content": "Two"}])
+    request.build(store, qa, "Go", Settings())
+    qa.add([{"role": "user", "content": "Three"}])
+    made, said = list[object](), conversation.said
+
+    def noted(raw: dict[str, Any], tokens: int | None) -> conversation.Said | None:
+        made.append(raw["content"])
+        return said(raw, tokens)
+
+    monkeypatch.setattr(conversation, "said", noted)
+    assert "Three" in request.build(store, qa, "Go", Settings())["systemPrompt"]
+    assert made == ["Three"]
+    path = qa.folder.document("chat")
+    qa.reconcile()
+    path.write_text(path.read_text().replace('"Two"', '"Two, or more"'))
+    qa.reconcile()
+    assert "Two, or more" in request.build(store, qa, "Go", Settings())["systemPrompt"]
+
+
 def test_internal_messages_are_not_sent_but_count_for_the_trigger(store: Store, qa: Session) -> None:
     settings = Settings()
     settings = replace(settings, budget=replace(settings.budget, limit=2000, prompt_buffer=0))
@@ -85,7 +118,7 @@ def test_a_message_is_counted_once(store: Store, qa: Session) -> None:
         asked.append(text)
         return len(text)
 
-    assert qa.tokens(count) == qa.tokens(count) == len(conversation.piece(qa.chat()[0]))
+    assert qa.tokens(count) == qa.tokens(count) == len(conversation.message(qa.chat()[0]).piece)
     assert len(asked) == 1
 
 
@@ -100,3 +133,53 @@ def test_a_damaged_context_is_named(store: Store, qa: Session) -> None:
     with pytest.raises(CorruptFile, match="is not valid JSON") as caught:
         request.build(store, qa, "Go", Settings())
     assert caught.value.path == str(path)
+
+
+# --- over the limit -------------------------------------------------------------------------------------------
+
+
+def test_a_request_over_the_limit_says_so_with_its_biggest_parts(store: Store, qa: Session) -> None:
+    built = request.build(store, qa, "word " * 200_000, Settings())
+    assert built["overLimit"] is True and built["totalTokens"] > 100_000
+    assert built["parts"][0]["part"] == "userPrompt" and built["parts"][0]["tokens"] > 100_000
+    sizes = [part["tokens"] for part in built["parts"]]
+    assert sizes == sorted(sizes, reverse=True) and sum(sizes) == built["totalTokens"]
+
+
+def test_parts_that_no_compaction_can_shrink_count_too(store: Store, qa: Session) -> None:
+    qa.replace("agent-description", {"agentType": "qa", "roleInstructions": "rule " * 150_000, "createdAt": ""})
+    built = request.preview(store, qa, "Go", Settings())
+    assert built["overLimit"] is True and built["parts"][0]["part"] == "agentDescription"
+
+
+def test_strictly_it_is_an_error(store: Store, qa: Session) -> None:
+    with pytest.raises(LimitReached, match=r"the request has \d+ tokens, and budget.limit is 100000: user prompt \d+"):
+        request.build(store, qa, "word " * 200_000, Settings(), strict=True)
+
+
+def test_one_within_the_limit_is_not_over_it(store: Store, qa: Session) -> None:
+    assert "overLimit" not in request.build(store, qa, "Go", Settings(), strict=True)
+
+
+def test_a_reviewer_sees_the_decisions_of_whatever_session_the_task_names(
+    store: Store, qa: Session, project: SampleProject
+) -> None:
+    """A dev session with an id of another form, listed by task.json and active."""
+    made = store.get_or_create("task", "dev", project.feature, "task-1", "in_dev")
+    made.archive()
+    sessions, uuid = project.dagent / "sessions", "5f0c1a52-7c1b-4a53-9a0e-3a1c2b7d9e10"
+    about = {
+        "type": "task",
+        "agentType": "dev",
+        "featureId": project.feature,
+        "taskId": "task-1",
+        "taskState": "in_dev",
+    }
+    (sessions / f"session_{uuid}.json").write_text(json.dumps({"id": uuid, **about, "status": "active"}))
+    summary = {"completed": [], "inProgress": [], "pending": [], "blockers": [], "decisions": ["Cookies are signed"]}
+    (sessions / f"checkpoint_{uuid}.json").write_text(json.dumps({"version": 2, "summary": summary}))
+    task = project.dagent / "nodes" / "task-1" / "task.json"
+    raw = json.loads(task.read_text())
+    raw["states"]["in_dev"]["sessionIds"].append(uuid)
+    task.write_text(json.dumps(raw))
+    assert "Cookies are signed" in request.build(store, qa, "Review it", Settings())["systemPrompt"]

@@ -126,6 +126,15 @@ def test_uninstalling_leaves_only_what_is_not_ours(stand_in: StandIn, manager: S
     assert stand_in.told() == ["--user stop dagentd.socket dagentd.service", "--user daemon-reload"]
 
 
+def test_uninstalling_leaves_no_folder_that_is_empty_without_it(stand_in: StandIn, manager: Systemd) -> None:
+    config = manager.folder.parents[1]
+    config.mkdir()
+    install(manager)
+    enable(manager, manager.folder / "dagentd.service")
+    service.apply(service.plan_uninstall(manager, service.present(manager)), manager)
+    assert list(config.iterdir()) == [], "neither systemd/user nor what the link was in"
+
+
 def test_without_a_manager_the_commands_are_left_for_later(stand_in: StandIn, manager: Systemd) -> None:
     stand_in.remove()
     report = install(manager)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dagentd.model.documents import AgentDescription, Checkpoint, Context, Message
+from dagentd.model import conversation
+from dagentd.model.documents import AgentDescription, Checkpoint, Context
 from dagentd.model.request import Parts, Request, compose
 
 AGENT = AgentDescription(agent_type="qa", role_instructions="You review.", tool_instructions="Use rg.")
@@ -16,7 +17,7 @@ def parts(context: Any = None, checkpoint: Any = None, shared: Any = None, messa
         context=None if context is None else Context.parse(context),
         checkpoint=None if checkpoint is None else Checkpoint.parse(checkpoint),
         shared_checkpoint=None if shared is None else Checkpoint.parse(shared),
-        messages=[Message.parse(raw) for raw in messages or []],
+        messages=[one for raw in messages or [] if (one := conversation.said(raw)) is not None],
     )
 
 

@@ -73,13 +73,13 @@ def test_content_nested_beyond_recursion_does_not_raise(depth: int) -> None:
     nested: Any = "end"
     for _ in range(depth):
         nested = [nested]
-    assert len(talk(("user", nested), ("user", {"type": "x", "y": nested})).conversation) == 4
+    assert len(talk(("user", nested), ("user", {"type": "x", "y": nested})).shown) == 2
 
 
 @pytest.mark.parametrize("at", [float("nan"), 10**400, 1e300, True, "0001-01-01T00:00:00+23:00", {}, "2026-13-01"])
 def test_a_timestamp_that_is_none_is_left_out(at: Any) -> None:
     request = compose(parts(messages=[{"role": "user", "content": "Hi", "timestamp": at}]), "now")
-    assert request.conversation[1].startswith('<session-message role="user">')
+    assert request.shown[0].piece.startswith('<session-message role="user">')
 
 
 def test_content_cannot_close_its_message_or_speak_for_another() -> None:
@@ -94,3 +94,17 @@ def test_content_cannot_close_its_message_or_speak_for_another() -> None:
 def test_code_with_common_tags_reaches_the_agent_unchanged() -> None:
     code = "<Context.Provider><message role='x'>&lt;</message></Context.Provider>"
     assert code in talk(("user", code)).system_prompt
+
+
+def test_a_system_message_is_on_the_system_side() -> None:
+    """In `messages` it would be the user's words; a tool that sends those gets it with the preamble."""
+    request = talk(("user", "Hi"), ("system", "The build is red"), ("assistant", "I see"), user="Go on")
+    assert [turn["content"] for turn in request.messages] == ["Hi", "I see", "Go on"]
+    assert "The build is red" in request.preamble and request.preamble.count("The build is red") == 1
+    assert request.system_prompt.count("The build is red") == 1, "where it was said"
+
+
+def test_without_system_messages_the_preamble_is_the_beginning_of_the_system_prompt() -> None:
+    request = talk(("user", "Hi"), ("tool", "ok"), user="Go on")
+    assert request.system_prompt.startswith(request.preamble)
+    assert request.messages[0]["content"] == "Hi\n\n[tool] ok\n\nGo on", "another role was told to the agent"

@@ -145,3 +145,13 @@ def test_tool_uses_of_the_metadata_and_what_is_no_text() -> None:
     shown = as_markdown(export(messages=messages))
     assert '```json\n{"path": "a.py"}\n```\n\n````\n```\n# Not a heading\n```\n````\n\n</details>' in shown
     assert shown.endswith("### Unknown\n\n> (empty)\n")
+
+
+def test_the_goal_the_facts_and_the_words_behind_an_item_are_exported() -> None:
+    item = {"id": "a", "list": "decisions", "text": "Writes are allowed", "sources": [], "quote": "do NOT allow writes"}
+    summary = {"decisions": ["Writes are allowed"], "goal": "a read-only API", "next": "deploy", "facts": ["port 5433"]}
+    exported = {"session": SESSION, "checkpoint": {"version": 1, "summary": summary, "items": [item]}, "messages": [],
+                "inChat": [], "moves": [], "exportedAt": "2026-11-16T11:00:00.000Z"}  # fmt: skip
+    text = as_markdown(exported)
+    for wanted in ("Goal: a read-only API", "Next step: deploy", "### Facts\n\n- port 5433", '"do NOT allow writes"'):
+        assert wanted in text

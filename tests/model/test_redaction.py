@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dagentd.model.redaction import redacted, redacted_value
+from dagentd.model.secret_shapes import INSIDE, PROVIDERS
 from tests.model.compaction.checkpoints_of import JSON
 
 SECRET = "q7Zk2VxW9tB4nM8s"
@@ -46,6 +48,43 @@ KEYS = {
     "Twilio": "SK" + "0123456789abcdef" * 2,
     "DigitalOcean": "dor_v1_" + "0123456789abcdef" * 4,
     "a JWT": f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.{SECRET}",
+    "Slack, a browser's": f"xoxc-1234567890-1234567890-{SECRET}",
+    "Slack, a cookie's": f"xoxd-{SECRET}%2B{SECRET}%3D",
+    "Stripe, an organisation's": f"sk_org_live_{_LONG}",
+    "GitLab, a feed's": f"glft-{SECRET}abcd",
+    "GitLab, an agent's": f"glagent-{_LONG}",
+    "GitLab, routable": f"glpat-{SECRET}abcdefghijk.01.{SECRET[:9]}",
+    "Vault, a batch's": f"hvb.AAAA{_LONG}",
+    "Terraform Cloud": f"abcdefghij1234.atlasv1.{_LONG}",
+    "New Relic": f"NRAK-{SECRET.upper()}ABCDEFGHIJK",
+    "Fly.io": f"FlyV1 fm2_{_LONG}",
+    "Fly.io, an older one": f"fo1_{_LONG[:43]}",
+    "Supabase": f"sb_secret_{SECRET}_abcdefgh",
+    "PlanetScale": f"pscale_tkn_{_LONG[:43]}",
+    "Doppler": f"dp.pt.{_LONG[:43]}",
+    "Doppler, a service's": f"dp.st.dev.{_LONG[:43]}",
+    "1Password": f"ops_eyJzaWduSW5BZGRyZXNzIjoi{_LONG}",
+    "LangSmith": f"lsv2_pt_{'0123456789abcdef' * 2}_0123456789",
+    "Pinecone": f"pcsk_{_LONG}",
+    "PostHog": f"phx_{_LONG}",
+    "Sentry": f"sntryu_{'0123456789abcdef' * 4}",
+    "Bitbucket": f"ATBB{_LONG[:28]}ABCDEF12",
+    "Cloudflare": f"cfut_{_LONG}",
+    "Azure AD": f"abc8Q~{_LONG[:34]}",
+    "Azure DevOps": f"{(_LONG * 2)[:76]}AZDO4abc",
+    "Mailchimp": f"{'0123456789abcdef' * 2}-us14",
+    "Airtable": f"pat{SECRET[:14]}.{'0123456789abcdef' * 4}",
+    "Resend": f"re_{SECRET[:8]}_{_LONG[:24]}",
+    "Dynatrace": f"dt0c01.ABCDEFGHIJKLMNOPQRSTUVWX.{'ABCDEFGH23456789' * 4}",
+    "HubSpot": "pat-na1-123e4567-e89b-12d3-a456-426614174000",
+    "Shopify": f"shpat_{'0123456789abcdef' * 2}",
+    "Plaid": "access-sandbox-123e4567-e89b-12d3-a456-426614174000",
+    "Tailscale": f"tskey-auth-{SECRET}-{SECRET}",
+    "a key in base64": "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo" + _LONG,
+    "Docker": f"dckr_pat_{_LONG[:27]}",
+    "Pulumi": f"pul-{'0123456789abcdef' * 2}01234567",
+    "CircleCI": f"CCIPAT_{SECRET}_{_LONG}",
+    "Vercel": f"vcp_{_LONG}",
 }
 
 
@@ -103,6 +142,27 @@ WRITTEN = {
     "a fragment": f"https://x.test/a#access_token={SECRET}&c=2",
     "npmrc": f"//registry.npmjs.org/:_authToken={SECRET}",
     "netrc": f"machine x.test login me password {SECRET}",
+    "kubeconfig": f"    client-key-data: {_LONG}==",
+    "docker's config": json.dumps({"auths": {"x.test": {"auth": "dXNlcjpxN1prMlZ4Vzl0QjRuTThz"}}}),
+    "docker's config, in letters": '"auth": "dXNlcjpxTlprVnhXdEJuTXM="',
+    "npmrc, older": "//registry.npmjs.org/:_auth=dXNlcjpxN1prMlZ4Vzl0QjRuTThz",
+    "YAML, pass": f"smtp:\n  user: me\n  pass: {SECRET}\n  port: 5432",
+    "YAML, pass, quoted": "pass: 'correcthorsebattery'",
+    "sshpass": f"sshpass -p {SECRET} ssh user@db.internal",
+    "sshpass, quoted": f"sshpass -p '{SECRET}' ssh user@db.internal",
+    "docker login": f"docker login -u user -p {SECRET} registry.x.test",
+    "curl, quoted": f"curl -fsSL --user 'user:{SECRET}' https://x.test",
+    "curl, in one word": f"curl -uuser:{SECRET} https://x.test",
+    "a URL, with a slash": f"postgres://user:ab/{SECRET}@db.internal:5432/app",
+    "JDBC, Oracle": f"jdbc:oracle:thin:user/{SECRET}@//db.internal:1521/app",
+    "JDBC, SQL Server": f"jdbc:sqlserver://db.internal:1433;user=user;password={SECRET};encrypt=true",
+    "JDBC, in the query": f"jdbc:mysql://db.internal/app?user=user&password={SECRET}",
+    "redis-cli": f"redis-cli -h db.internal -a {SECRET} ping",
+    "openssl": f"openssl rsa -in key.pem -passin pass:{SECRET}",
+    "pgpass": f"db.internal:5432:app:user:{SECRET}",
+    "NuGet": f'<add key="ClearTextPassword" value="{SECRET}" />',
+    "a JSON Web Key": json.dumps({"kty": "EC", "d": _LONG}),
+    "a line break as JSON writes it": json.dumps(f"first\nghp_{_LONG[:36]}"),
 }
 
 
@@ -159,7 +219,11 @@ ORDINARY = [
     "IDEMPOTENCY_KEY=123e4567-e89b-12d3-a456-426614174000", "PRIMARY_KEY = customer_id_of_the_order",
     "the password is checked twice", "<password>", "set token to expire", "ENV NODE_ENV production",
     f"{'QUJD' * 19}\n{'QUJD' * 19}\n-----END CERTIFICATE-----", "integrity sha512-" + "aB3/" * 22,
-    "src/secrets.ts: rotated", "cookie: a small cake", '"contextTokens": "those of the context",',
+    "src/secrets.ts: rotated", "http://localhost:8080/users/@me", "https://x.test:443/a/b@2x.png", "pass: everything",
+    "auth: required", '"auth": "oauth"', "tests: 12 pass: 12", "compass: north1", "bypass: true", "docker login x.test",
+    "pattern: pat-a-cake", "re_compile_pattern_once", "test_every_thing_that_can_be_thought_of", "API-REFERENCE-GUIDE",
+    "ops_team_and_others_and_more_people", "live_reload_is_on", "SKELETON", "sk.example.org",
+    "cookie: a small cake", '"contextTokens": "those of the context",',
 ]  # fmt: skip
 
 
@@ -202,6 +266,42 @@ _PIECES = st.sampled_from([
 def test_twice_is_the_same_as_once(text: str) -> None:
     once = redacted(text)
     assert redacted(once) == once
+
+
+def test_every_shape_says_where_it_is_from() -> None:
+    sources = [row[-1] for row in (*PROVIDERS, *INSIDE)]
+    assert set(sources) == {"docs", "gitleaks", "trufflehog", "detect-secrets"}
+    beginnings = [prefix for row in PROVIDERS for prefix in row[1].split(" ")]
+    assert len(beginnings) > 200 and "" not in beginnings
+
+
+def _longest_stretch(text: str) -> float:
+    """The most processor time that one call holds the interpreter: between two, another thread gets its turn."""
+    begun, longest = 0.0, 0.0
+
+    def profile(_: object, event: str, __: object) -> None:
+        nonlocal begun, longest
+        if event == "c_call":
+            begun = time.thread_time()
+        elif event == "c_return":
+            longest = max(longest, time.thread_time() - begun)
+
+    sys.setprofile(profile)
+    try:
+        redacted(text)
+    finally:
+        sys.setprofile(None)
+    return longest
+
+
+_BASE64 = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5ejAxMjM0"
+
+
+@pytest.mark.parametrize("piece", [
+    "The token is in the vault, see docs/keys.md for the rest. ", _BASE64 + "\n", "a.b-c_", "\u0130\u00e4 token ",
+])  # fmt: skip
+def test_two_megabytes_hold_nobody_up(piece: str) -> None:
+    assert _longest_stretch("-----BEGIN PRIVATE KEY-----\n" + piece * (2_000_000 // len(piece))) < 0.05
 
 
 @pytest.mark.parametrize("piece", [

@@ -8,7 +8,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dagentd.model import sections
 from dagentd.model.budget import Budget
+from dagentd.model.conversation import transcript
+from dagentd.model.documents import Checkpoint
 from dagentd.model.request import Breakdown, Request, compose
 from tests.model.sessions import parts, talk
 
@@ -48,7 +51,7 @@ SHARED = {
     "summary": {"decisions": ["JWT for sessions"]},
     "ralphLoop": {"currentIteration": 2, "passedChecks": ["build"], "failedChecks": ["test"], "lastError": "E1"},
 }
-MESSAGES = [
+MESSAGES: list[dict[str, Any]] = [
     {"id": "m1", "role": "user", "content": "Review it.", "timestamp": "2026-01-17T12:25:00.000Z"},
     {"id": "m2", "role": "assistant", "content": "pytest -x", "metadata": {"internal": True}},
     {
@@ -188,14 +191,14 @@ def test_a_whole_request() -> None:
     assert request.messages == [
         {"role": "user", "content": "Review it."},
         {"role": "assistant", "content": 'Reading.\n[tool call c1 Bash] {"command": "ls", "timeout": 9}'},
-        {"role": "user", "content": "[tool result c1] auth.py\n\n[system] Task approved.\n\nAnd now?"},
+        {"role": "user", "content": "[tool result c1] auth.py\n\nAnd now?"},
     ]
 
 
 def test_without_documents_only_the_role_is_there() -> None:
     request = compose(parts({"tokens": 3, "updatedAt": "x"}, {"version": 9}, {}), "Hi")
     assert request.system_prompt == request.preamble == request.agent
-    assert (request.context, request.checkpoint, request.conversation) == ("", "", ())
+    assert (request.context, request.checkpoint, request.shown) == ("", "", [])
     assert request.messages == [{"role": "user", "content": "Hi"}]
 
 
@@ -215,7 +218,7 @@ def test_a_new_message_only_adds_to_the_prompt() -> None:
 
 
 def test_the_system_prompt_begins_with_the_preamble() -> None:
-    request = compose(parts(CONTEXT, CHECKPOINT, SHARED, MESSAGES), "x")
+    request = compose(parts(CONTEXT, CHECKPOINT, SHARED, [each for each in MESSAGES if each["role"] != "system"]), "x")
     assert request.system_prompt.startswith(request.preamble + "\n\n<session-conversation>")
 
 
@@ -256,7 +259,7 @@ def test_sections_stand_in_order_and_cannot_be_forged(documents: Any, user: str)
     order = ["role", "tools", "context", "checkpoint", "conversation"]
     positions = [order.index(tag) for tag in tags if tag != "message"]
     assert positions == sorted(positions)
-    assert tags.count("message") == 2 * max(0, len(request.conversation) - 2)
+    assert tags.count("message") == 2 * len(request.shown)
     alike = re.findall(r"<[\s/]*session-", request.system_prompt, re.IGNORECASE)
     assert len(alike) == len(re.findall(r"^</?session-[a-z]+(?: [^<>]*)?>$", request.system_prompt, re.MULTILINE))
 
@@ -284,7 +287,8 @@ def test_internal_messages_never_appear(documents: Any, content: Any) -> None:
 def test_a_breakdown_of_a_request() -> None:
     request = compose(parts(CONTEXT, CHECKPOINT, SHARED, MESSAGES), "And now?")
     found = _breakdown(request, factor=1.5, chat_tokens=0)
-    sizes = [len(request.agent), len(request.context), len(request.checkpoint), sum(map(len, request.conversation)), 8]
+    said = len(transcript(request.shown)) - len(request.shown) - 1  # the line breaks between pieces
+    sizes = [len(request.agent), len(request.context), len(request.checkpoint), said, 8]
     tokens = [-(-3 * size // 2) for size in sizes]
     names = ["agentDescTokens", "contextTokens", "checkpointTokens", "messagesTokens", "userPromptTokens"]
     assert found.raw() == {
@@ -318,3 +322,12 @@ def _reversed(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _reversed(value[key]) for key in reversed(value)}
     return [_reversed(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def test_a_checkpoint_shows_its_goal_its_facts_and_the_users_words_beside_a_paraphrase() -> None:
+    """An order that a model turned round is seen in the request."""
+    item = {"id": "a", "list": "decisions", "text": "Writes are allowed", "sources": [], "quote": "do NOT allow writes"}
+    summary = {"decisions": ["Writes are allowed"], "goal": "a read-only API", "next": "deploy", "facts": ["port 5433"]}
+    shown = sections.checkpoint(Checkpoint.parse({"summary": summary, "items": [item]}))
+    assert '- Writes are allowed (in the user\'s words: "do NOT allow writes")' in shown
+    assert "Goal: a read-only API" in shown and "Facts:\n- port 5433" in shown and "Next step: deploy" in shown

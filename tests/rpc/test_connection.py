@@ -14,6 +14,7 @@ from dagentd.rpc.client import Client, RpcError
 from dagentd.rpc.protocol import MAX_LINE
 from tests.conftest import FEATURE, SampleProject
 from tests.e2e.daemon import Daemon, lines, request, until
+from tests.patience import patience
 
 PM, QA = f"pm-feature-{FEATURE}", f"qa-feature-{FEATURE}"
 MEGABYTE = 1 << 20
@@ -201,8 +202,23 @@ def test_a_message_that_could_not_be_answered_is_not_stored(served: Daemon) -> N
 # --- many ---------------------------------------------------------------------------------------------------------
 
 
-def test_who_comes_when_all_places_are_taken_is_told_so(served: Daemon) -> None:
+def test_idle_connections_make_room_for_new_ones(served: Daemon) -> None:
+    """Those that have been idle for longest; who was asked something lately stays."""
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(served.connect()) for _ in range(256)]
+        held[0].sendall(add(PM, "before"))
+        assert next(lines(held[0]))["result"]["content"] == "before"
+        assert not any(_refused(served) for _ in range(5))
+        held[0].sendall(add(PM, "after"))
+        assert next(lines(held[0]))["result"]["content"] == "after"
+        assert held[1].recv(1) == b"", "it was hung up on"
+
+
+def test_who_comes_when_all_places_are_in_use_is_told_so(served: Daemon) -> None:
     held = [served.connect() for _ in range(256)]
+    for connection in held:
+        connection.sendall(request("events.subscribe", 1))
+        assert "result" in next(lines(connection))
     until(lambda: _refused(served), "the refusal")
     for connection in held:
         connection.close()
@@ -211,7 +227,7 @@ def test_who_comes_when_all_places_are_taken_is_told_so(served: Daemon) -> None:
 
 def _refused(daemon: Daemon) -> bool:
     try:
-        with Client(timeout=5) as client:
+        with Client(timeout=patience()) as client:
             client.call("daemon.ping")
     except RpcError as error:
         assert error.code == -32004

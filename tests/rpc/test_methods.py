@@ -90,6 +90,7 @@ def good(root: str) -> dict[str, dict[str, Any]]:
         "agx.get": {"sessionId": "side", "project": root},
         "agx.switch": {"sessionId": "side", "project": root},
         "agx.claude": {"claudeSessionId": "abc", "sessionId": "side", "project": root},
+        "agx.complete": {"sessionId": "side", "project": root},
         "agx.archive": {"sessionId": "side", "project": root},
         "agx.restore": {"sessionId": "side", "project": root},
         "agx.cleanup": {"project": root, "sessionIds": ["side"], "dryRun": False},
@@ -252,14 +253,17 @@ def test_messages(client: Client) -> None:
     assert client.call("session.addMessage", **add, content="one", id="m1") == first
     assert code(client, "session.addMessage", **add, content="other", id="m1") == CONFLICT
     strange: list[Any] = ["\ud800 alone", "\u0000", "\u2028", "", None, 0, [1, {"a": "\udfff"}], {"b": "c"}, "é"]
-    for content in strange:
-        assert client.call("session.addMessage", **add, content=content)["content"] == content
+    texts = ["\ud800 alone", "\u0000", "\u2028", "", "", "0", '1\n{"a": "\udfff"}', '{"b": "c"}', "é"]
+    for content, text in zip(strange, texts, strict=True):
+        answered = client.call("session.addMessage", **add, content=content)
+        assert answered["content"] == text
+        assert isinstance(content, str) or answered["metadata"]["content"] == content
     client.call("session.addMessage", **add, content="hidden", metadata={"internal": True})
     held = client.call("session.getHistory", sessionId=PM)["messages"]
-    assert [message["content"] for message in held] == ["one", *strange, "hidden"]
+    assert [message["content"] for message in held] == ["one", *texts, "hidden"]
     shown = client.call("session.getMessages", sessionId=PM, limit=2)
-    assert [message["content"] for message in shown["messages"]] == strange[-2:]
-    assert shown["total"] == len(held)
+    assert [message["content"] for message in shown["messages"]] == texts[-2:]
+    assert shown["total"] == len(held) - 1
     internal = client.call("session.getMessages", sessionId=PM, limit=1, includeInternal=True)
     assert internal["messages"][0]["content"] == "hidden"
     page = client.call("session.getHistory", sessionId=PM, before=held[3]["id"], limit=2)

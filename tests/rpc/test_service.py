@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from dagentd.errors import NotFound
+from dagentd.rpc.params import OfSession
 from dagentd.rpc.service import Service, session_of
 from dagentd.store.index import Index
 from dagentd.store.store import Store
@@ -31,8 +32,11 @@ def test_a_store_that_was_closed_in_this_moment_is_asked_for_again(tmp_path: Pat
         new.get_or_create("feature", "pm", "feat-login").add([{"role": "user", "content": "Hi"}])
         old.close()
         service = cast(Service, cast(Any, Serving([old], [new])))
-        with session_of(service, PM, None, None) as (store, session):
+        with session_of(service, OfSession.model_validate({"sessionId": PM})) as (store, session):
             assert store is new and session.messages()[1] == 1
         service = cast(Service, cast(Any, Serving([old])))
-        with pytest.raises(NotFound, match="no longer served"), session_of(service, PM, None, None):
+        with (
+            pytest.raises(NotFound, match="no longer served"),
+            session_of(service, OfSession.model_validate({"sessionId": PM})),
+        ):
             raise AssertionError("a closed store gave a session")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,7 +11,10 @@ import pytest
 
 from dagentd.adapters import clock
 from tests.conftest import SampleProject
+from tests.conftest import git as run_git
 from tests.store.served import Served
+
+SHM = Path("/dev/shm")
 
 
 @pytest.fixture
@@ -30,3 +35,21 @@ def wait(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
     monkeypatch.setattr(clock, "monotonic", lambda: real() + ahead[0])
     return pass_by
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Iterator[Served]:
+    """In a repository whose git folder is on another file system than its files."""
+    if not SHM.is_dir() or SHM.stat().st_dev == tmp_path.stat().st_dev or not os.access(SHM, os.W_OK):
+        pytest.skip("no second file system that can be written to")
+    far, root = SHM / f"dagentd-test-{os.getpid()}.git", tmp_path / "repo"
+    try:
+        run_git(tmp_path, "init", "-q", "--separate-git-dir", str(far), str(root))
+        (root / ".dagent").mkdir()
+        (root / ".dagent" / "feature.json").write_text('{"id": "f1"}')
+        served = Served(root, "f1", tmp_path / "index.sqlite")
+        assert served.project.root == root and served.project.common_dir == far
+        yield served
+        served.close()
+    finally:
+        shutil.rmtree(far, ignore_errors=True)

@@ -181,7 +181,7 @@ def test_half_an_emoji_is_kept(place: Place, journal: bool) -> None:
     with place.session() as session:
         assert session.history(before="h\ud83d")[1] is False
         session.add([{"id": "x", "role": "user", "content": {"\udfff": ["\ud800\x00\u2028"]}}])
-    assert reader.agree(place.pm).content["x"]["content"] == {"\udfff": ["\ud800\x00\u2028"]}
+    assert reader.agree(place.pm).content["x"]["metadata"]["content"] == {"\udfff": ["\ud800\x00\u2028"]}
 
 
 def test_what_json_has_no_number_for_becomes_null(place: Place) -> None:
@@ -189,7 +189,7 @@ def test_what_json_has_no_number_for_becomes_null(place: Place) -> None:
     place.pm.chat.write_text('{"messages": [{"id": "n", "role": "user", "content": [NaN, 1e999, -Infinity]}]}')
     assert reconciled(place) == ([PM], [])
     chat = json.loads(place.pm.chat.read_bytes(), parse_constant=lambda name: pytest.fail(name))
-    assert chat["messages"][0]["content"] == [None, None, None]
+    assert chat["messages"][0]["metadata"]["content"] == [None, None, None]
 
 
 def test_entries_that_are_no_messages_are_kept_in_a_copy(used: Place) -> None:
@@ -274,7 +274,7 @@ def test_nested_deeply(place: Place, depth: int) -> None:
     if served:
         assert _deeper(200, lambda: reconciled(place)[0]) == [PM]
         with place.session() as session:
-            assert session.messages()[0][0]["content"] == nested
+            assert session.messages()[0][0]["metadata"]["content"] == nested
     else:
         named(problems, place.pm.chat)
 
@@ -520,7 +520,7 @@ def test_what_is_no_regular_file_is_refused(used: Place, secret: Path, name: str
         assert served == []
         named(problems, path)
     assert os.path.lexists(path) and (kind == "link" or not path.is_file())
-    (kept,) = used.kept.glob(f"{PM}.*")
+    (kept,) = used.kept.glob(f"{PM}.*.jsonl")
     assert reader.read_journal(kept).chat == ["a", "b"]
 
 

@@ -369,3 +369,74 @@ def test_the_sizes_of_a_chat_follow_each_change(served: Served) -> None:
     assert served.session.tokens(count) == len("text of b") + len("longer than it was before")
     served.session.clear()
     assert (served.session.tokens(count), served.session.most_tokens) == (0, 0)
+
+
+# --- what a model answers late ------------------------------------------------------------------------------------
+
+
+def stand_in(served: Served, *ids: str) -> Any:
+    """A model is asked about `ids`, and meanwhile all that is in chat is compacted without it."""
+    served.add(*ids)
+    asked = served.session.snapshot()
+    served.add("meanwhile")
+    compact(served, "by rules", backend="local")
+    return asked
+
+
+def test_a_late_answer_takes_the_place_of_what_stepped_in_for_it(served: Served) -> None:
+    """In one append and as one step back; what came after the question is in chat again."""
+    served.add("first")
+    compact(served, "old", backend="anthropic")
+    before = documents(served)["checkpoint"]
+    asked = stand_in(served, "a", "b")
+    appended = len(served.records())
+    served.session.compact(asked, ["a", "b"], checkpoint("by a model", backend="anthropic"), late=True)
+    assert served.known() == ["meanwhile"]
+    assert (served.session.checkpoint() or {})["summary"]["decisions"] == ["by a model"]
+    back, left = served.records()[appended:]
+    assert (back["t"], left["t"], back.get("more")) == ("back", "left", True)
+    assert served.session.document()["stats"]["totalCompactions"] == 2
+    served.again()
+    assert served.session.undo_compaction()["messagesRestored"] == 2
+    assert (served.known(), documents(served)["checkpoint"]) == (["a", "b", "meanwhile"], before)
+
+
+@pytest.mark.parametrize("touched", ["edited", "pinned", "undone", "cleared", "compacted again", "a message edited"])
+def test_a_late_answer_is_discarded_if_anything_else_was_done(served: Served, touched: str) -> None:
+    asked = stand_in(served, "a", "b")
+    if touched == "edited":
+        served.session.update_checkpoint({"summary": {**EMPTY, "decisions": ["by hand"]}})
+    elif touched == "pinned":
+        served.session.pin(item=items_of(served.session.checkpoint())[0].id)
+    elif touched == "undone":
+        served.session.undo_compaction()
+        served.session.pin(message="a")
+    elif touched == "cleared":
+        served.session.clear()
+    elif touched == "compacted again":
+        served.add("later")
+        compact(served, "by rules", "more", backend="local")
+    else:
+        served.session.undo_compaction()
+        raw = served.app.read()
+        served.app.write({**raw, "messages": [{**one, "content": "other"} for one in raw["messages"]]})
+        served.flush()
+    known, held = served.known(), served.session.checkpoint()
+    with pytest.raises(Conflict, match="changed while"):
+        served.session.compact(asked, ["a", "b"], checkpoint("by a model", backend="anthropic"), late=True)
+    assert (served.known(), served.session.checkpoint()) == (known, held)
+
+
+def test_what_was_proposed_and_waited_does_not_take_the_place_of_another(served: Served) -> None:
+    asked = stand_in(served, "a")
+    with pytest.raises(Conflict, match="changed while"):
+        served.session.compact(asked, ["a"], checkpoint("by a model", backend="anthropic"))
+
+
+def test_an_undo_is_told_and_one_within_something_else_is_not(served: Served) -> None:
+    asked = stand_in(served, "a")
+    told: list[Any] = []
+    served.session.announce = lambda *_, **fields: told.append(fields.get("action"))  # type: ignore[method-assign]
+    served.session.compact(asked, ["a"], checkpoint("by a model", backend="anthropic"), late=True)
+    served.session.undo_compaction()
+    assert told == ["compacted", "undone"]

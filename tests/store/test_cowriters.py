@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.store import output
+from tests.patience import patience
 from tests.store import app
 from tests.store.served import Served
 
@@ -43,7 +44,7 @@ class Beside:
 
     def keep_near(self, ours: int) -> None:
         with self._moved:
-            self._moved.wait_for(lambda: ours <= self.whole + AHEAD, timeout=60)
+            self._moved.wait_for(lambda: ours <= self.whole + AHEAD, timeout=patience())
 
     def end(self) -> None:
         self._reader.join()

@@ -579,7 +579,7 @@ def test_a_document_that_could_not_be_read_is_read_again_without_anybody_looking
         place.pm.chat.write_text(json.dumps(chat))
         real, failed = files.descriptor, threading.Event()
 
-        def refused(path: Path) -> int:
+        def refused(path: Path, root: Path | None = None) -> int:
             if path == place.pm.chat and not failed.is_set():
                 failed.set()
                 raise OSError(number, os.strerror(number), str(path))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -92,6 +93,53 @@ def test_no_context_is_made_where_git_has_begun_to_remove_files(served: Served) 
     with pytest.raises(NotFound):
         served.session.replace("context", {"projectMd": ""})
     assert not served.folder.document("context").exists()
+
+
+def _hard_copy(served: Served, away: Path) -> None:
+    subprocess.run(["cp", "-al", str(served.worktree), str(away)], check=True)
+    run_git(served.project.root, "worktree", "remove", "--force", str(served.worktree))
+
+
+def _to_trash(served: Served, away: Path) -> None:
+    served.worktree.rename(away)
+
+
+@pytest.mark.parametrize("how", [_hard_copy, _to_trash])
+def test_it_is_gone_though_a_link_to_it_is_left_somewhere(
+    served: Served, other: Path, tmp_path: Path, how: Callable[[Served, Path], None]
+) -> None:
+    """In a copy made by `cp -al`, or in the trash: no tree of the project has it."""
+    served.add("a")
+    how(served, tmp_path / "away")
+    (gone,) = served.store.gone()
+    assert gone.journal == served.kept[0] and gone.journal.stat().st_nlink == 2
+    with served.store.using(served.session.id) as session:
+        assert [raw["id"] for raw in session.history()[0]] == ["a"]
+    session = served.store.restore(served.session.id, OTHER)
+    assert [raw["id"] for raw in session.history()[0]] == ["a"] and served.store.gone() == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
+def test_it_may_be_in_a_folder_that_is_closed_to_us(served: Served) -> None:
+    served.add("a")
+    served.worktree.chmod(0)
+    try:
+        assert served.store.gone() == []
+    finally:
+        served.worktree.chmod(0o755)
+    shutil.rmtree(served.worktree)
+    assert len(served.store.gone()) == 1
+
+
+def test_nor_is_it_gone_while_a_tree_is_refused(served: Served, tmp_path: Path) -> None:
+    """A link that leads out of its worktree: what a link is left of may be behind it."""
+    served.add("a")
+    served.worktree.rename(tmp_path / "away")
+    served.worktree.mkdir()
+    (served.worktree / ".dagent").symlink_to(tmp_path / "away" / ".dagent")
+    assert served.store.gone() == []
+    shutil.rmtree(served.worktree)
+    assert len(served.store.gone()) == 1
 
 
 def test_a_copy_that_a_live_journal_begins_with_is_not_gone(served: Served) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -42,6 +43,32 @@ def test_equal_entries_without_id_are_as_many_as_they_are(served: Served) -> Non
     served.app.write(App.chat_of([said(None, "again")] * 4))  # and from a copy without them
     served.flush()
     assert len(served.written()) == 4 and len(served.shown()) == 4
+
+
+@pytest.mark.parametrize("by", ["us", "app"])
+@pytest.mark.parametrize("restart", [False, True])
+def test_an_equal_one_after_they_left_is_another(
+    served: Served, wait: Callable[[float], None], by: str, restart: bool
+) -> None:
+    """Whoever wrote it had seen a chat without them."""
+    again = said(None, "again")
+    served.app.push(again, again)
+    served.flush()
+    wait(5)
+    served.session.clear() if by == "us" else served.app.clear()
+    served.flush()
+    if restart:
+        served.again()
+    held = served.app.read()
+    held["messages"].append(again)
+    for _ in range(2):
+        served.app.write(held)  # the second time from its own copy, which has no id of ours
+        served.flush()
+        assert len(served.all()) == 3 and served.shown() == served.all()[2:]
+    held["messages"].append(again)
+    served.app.write(held)
+    served.flush()
+    assert len(set(served.all())) == 4 and served.shown() == served.all()[2:]
 
 
 @pytest.mark.parametrize("given", [None, "", 7, ["a"], {"a": 1}, True])
@@ -176,3 +203,31 @@ def test_a_caller_who_uses_one_id_twice_in_one_call(served: Served) -> None:
     with pytest.raises(Conflict):
         served.session.add([{**one, "id": "b"}, {**one, "id": "b", "content": "y"}])
     assert served.written() == ["a"]
+
+
+# --- blocks -----------------------------------------------------------------------------------------------------
+
+BLOCKS = [{"type": "text", "text": "Look"}, {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a.py"}}]
+
+
+def test_content_that_is_no_text_is_one_in_chat_and_kept_beside_it(served: Served) -> None:
+    """The app showed `[object Object]`, and counted NaN tokens."""
+    answered = served.session.add([{"id": "b", "role": "assistant", "content": BLOCKS, "metadata": {"mine": 1}}])
+    served.app.push({**said("a"), "content": BLOCKS}, {**said("n"), "content": 7})
+    served.flush()
+    assert answered[0]["content"] == 'Look\n[tool call t1 Read] {"path": "a.py"}'
+    assert answered[0]["metadata"] == {"mine": 1, "content": BLOCKS}
+    shown = {raw["id"]: raw for raw in served.app.read()["messages"]}
+    assert shown["b"] == answered[0] and shown["a"]["metadata"] == {"content": BLOCKS}
+    assert (shown["a"]["content"], shown["n"]["content"]) == (answered[0]["content"], "7")
+    served.again()
+    assert [raw["id"] for raw in served.session.history()[0]] == ["b", "a", "n"]
+    assert not served.records("edit")
+
+
+def test_blocks_that_look_alike_are_told_apart(served: Served) -> None:
+    one, other = ([{"type": "image", "source": {"data": data}}] for data in ("A", "B"))
+    served.session.add([{"id": "i", "role": "user", "content": one}])
+    assert served.session.add([{"id": "i", "role": "user", "content": one}])[0]["content"] == "[image]"
+    with pytest.raises(Conflict):
+        served.session.add([{"id": "i", "role": "user", "content": other}])

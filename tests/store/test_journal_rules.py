@@ -18,6 +18,7 @@ import pytest
 
 from dagentd.adapters import disk
 from dagentd.errors import Conflict, NotFound
+from dagentd.model import jsontext, records
 from dagentd.model.project import DOCUMENTS
 from dagentd.model.records import Record
 from dagentd.store.index import Index
@@ -227,15 +228,12 @@ def test_a_backup_of_the_whole_folder(served: Served, tmp_path: Path, opened: bo
         served.close()
     served.folder.path.rename(tmp_path / "away")
     (tmp_path / "backup").rename(served.folder.path)
-    if opened:
-        served.flush()
-        served.add("c")
-        assert served.shown() == ["a", "b", "c"]  # memory knew it
-    else:
+    if not opened:
         served.open()
-        served.add("c")
-        assert served.shown() == ["a", "c"]  # restored on purpose; the other history is kept
-        assert any("b" in served.written(kept) for kept in served.kept)
+    served.flush()
+    served.add("c")
+    assert served.shown() == ["a", "b", "c"]  # memory knew it, or the index
+    assert served.store.gone() == []
     served.again()
     assert len(served.written()) == len(set(served.written()))
 
@@ -269,6 +267,67 @@ def test_half_a_line_that_another_process_appended_swallows_nothing(served: Serv
     served.add("c")
     served.again()
     assert served.shown() == ["a", "b", "c"] and served.written() == ["a", "b", "c"]
+
+
+def _pair() -> list[dict[str, str]]:
+    return [{"id": one, "role": "user", "content": one} for one in ("call", "result")]
+
+
+def _crash(served: Served) -> None:
+    """The next start finds the disk as it is now: nothing more is written, no index saved."""
+    held = {path: path.read_bytes() for path in served.folder.path.iterdir() if path.is_file()}
+    served.close()
+    for path in served.folder.path.iterdir():
+        with path.open("r+b") as file:
+            file.truncate(file.write(held.get(path, b"")))
+    assert served.index_file is not None
+    served.index_file.unlink(missing_ok=True)
+    served.open()
+    served.flush()
+
+
+@pytest.mark.parametrize("behind", [b"", b'{"t": "mess', b"no record\n"], ids=["", "half behind", "line behind"])
+def test_a_group_glued_to_half_a_line_is_whole_and_in_order_after_a_crash(
+    served: Served, monkeypatch: pytest.MonkeyPatch, behind: bytes
+) -> None:
+    """Once answered, both are there: the one that was glued must not become the end of a group that has no end."""
+    served.add("a")
+    once = [True]
+
+    def step(what: str, path: Path | str) -> None:
+        if what == "fdatasync" and Path(path) == served.journal and once:
+            once.clear()
+            _append(served, behind)
+
+    monkeypatch.setattr(disk, "step", step)
+    _append(served, b'{"t": "message", "at": "2026')
+    served.session.add(_pair())
+    assert served.known() == ["a", "call", "result"]
+    _crash(served)
+    assert served.all() == served.shown() == ["a", "call", "result"]
+    assert not list(served.journal.parent.glob("*.torn.*")) and "torn" not in served.problems()
+
+
+def test_what_leaves_in_a_glued_group_has_left(served: Served) -> None:
+    """The rest of a group means something only behind its beginning."""
+    served.add("a")
+    _append(served, b'{"half":')
+    made = [records.message(raw, jsontext.encode(raw), "2026-01-01T00:00:00.000Z") for raw in _pair()]
+    served.session.plan(lambda _: ([*made, records.left(["call"], "external", made[0].at)], None))
+    assert served.known() == ["a", "result"]
+    _crash(served)
+    assert served.known() == ["a", "result"] and served.all() == ["a", "call", "result"]
+
+
+def test_a_compaction_in_a_glued_group_counts_once(served: Served) -> None:
+    served.add("a")
+    _append(served, b'{"half":')
+    made = [records.message(raw, jsontext.encode(raw), "2026-01-01T00:00:00.000Z") for raw in _pair()]
+    checkpoint = {**(served.session.checkpoint() or {}), "version": 2}
+    served.session.plan(lambda _: ([*made, records.left(["a"], "compacted", made[0].at, checkpoint)], None))
+    for _ in range(2):
+        assert served.known() == ["call", "result"] and served.session.undoable == 1
+        _crash(served)
 
 
 def test_half_a_line_behind_ours_swallows_nothing(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

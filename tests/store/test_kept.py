@@ -21,9 +21,9 @@ from dagentd.store.kept import Kept
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 from tests.conftest import git as run_git
+from tests.patience import patience
 from tests.store.served import Served
 
-SHM = Path("/dev/shm")
 ROUNDS = int(os.environ.get("REMOVALS", "6"))  # with temp files beside the documents, 3 to 6 of 100 failed
 Wait = Callable[[float], None]
 
@@ -121,7 +121,7 @@ class Callers:
         if not by_themselves:
             self._stop.set()
         for thread in self._threads:
-            thread.join(30)
+            thread.join(patience())
         return self._errors
 
 
@@ -208,53 +208,36 @@ def test_a_copied_worktree_is_another_place_of_the_same_session(served: Served, 
 # --- two files, where a link cannot be ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def apart(tmp_path: Path) -> Path:
-    """A repository whose git folder is on another file system than its files."""
-    if not SHM.is_dir() or SHM.stat().st_dev == tmp_path.stat().st_dev or not os.access(SHM, os.W_OK):
-        pytest.skip("no second file system that can be written to")
-    return tmp_path / "repo"
+def test_where_the_git_folder_is_on_another_file_system_each_append_goes_to_both(apart: Served) -> None:
+    apart.add("a")
+    (kept,) = apart.kept
+    assert not os.path.samefile(kept, apart.journal) and kept.read_bytes() == apart.journal.read_bytes()
+    assert "kept-by-copy" in apart.problems()
+    apart.again()
+    apart.add("b")
+    assert [kept] == apart.kept and kept.read_bytes() == apart.journal.read_bytes()
+    apart.close()
+    shutil.rmtree(apart.worktree / ".dagent")
+    assert apart.written(kept) == ["a", "b"]
 
 
-def test_where_the_git_folder_is_on_another_file_system_each_append_goes_to_both(
-    apart: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    far = SHM / f"dagentd-test-{os.getpid()}.git"
-    request.addfinalizer(lambda: shutil.rmtree(far, ignore_errors=True))
-    run_git(tmp_path, "init", "-q", "--separate-git-dir", str(far), str(apart))
-    (apart / ".dagent").mkdir()
-    (apart / ".dagent" / "feature.json").write_text('{"id": "f1"}')
-    served = Served(apart, "f1", tmp_path / "index.sqlite")
-    assert served.project.root == apart and served.project.common_dir == far
-    served.add("a")
-    (kept,) = served.kept
-    assert not os.path.samefile(kept, served.journal) and kept.read_bytes() == served.journal.read_bytes()
-    assert "kept-by-copy" in served.problems()
-    served.again()
-    served.add("b")
-    assert [kept] == served.kept and kept.read_bytes() == served.journal.read_bytes()
-    served.close()
-    shutil.rmtree(apart / ".dagent")
-    assert served.written(kept) == ["a", "b"]
+def test_a_second_file_that_fell_behind_is_brought_up(apart: Served) -> None:
+    apart.add("a")
+    apart.close()
+    whole = apart.kept[0].read_bytes()
+    apart.kept[0].write_bytes(whole[: len(whole) // 2])
+    apart.open()
+    apart.add("b")
+    assert [each.read_bytes() for each in apart.kept] == [apart.journal.read_bytes()]
 
 
-def test_a_second_file_that_fell_behind_is_brought_up(
-    apart: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    far = SHM / f"dagentd-test-{os.getpid()}.git"
-    request.addfinalizer(lambda: shutil.rmtree(far, ignore_errors=True))
-    run_git(tmp_path, "init", "-q", "--separate-git-dir", str(far), str(apart))
-    (apart / ".dagent").mkdir()
-    (apart / ".dagent" / "feature.json").write_text('{"id": "f1"}')
-    served = Served(apart, "f1", tmp_path / "index.sqlite")
-    served.add("a")
-    served.close()
-    whole = served.kept[0].read_bytes()
-    served.kept[0].write_bytes(whole[: len(whole) // 2])
-    served.open()
-    served.add("b")
-    assert [each.read_bytes() for each in served.kept] == [served.journal.read_bytes()]
-    served.close()
+def test_a_second_file_has_what_somebody_else_appended_too(apart: Served) -> None:
+    with apart.journal.open("ab") as file:
+        file.write(b'{"half":')
+    apart.session.add([{"id": one, "role": "user", "content": "x"} for one in ("call", "result")])
+    assert [each.read_bytes() for each in apart.kept] == [apart.journal.read_bytes()]
+    apart.again()
+    assert apart.all() == ["call", "result"] and len(apart.kept) == 1
 
 
 def test_the_main_checkout_is_found_from_a_worktree_of_a_repository_with_a_separate_git_folder(tmp_path: Path) -> None:

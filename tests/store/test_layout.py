@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from dagentd.store.session import Session
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 from tests.store.app import App, said
+from tests.store.place import Place
 from tests.store.served import Served
 
 
@@ -209,6 +211,34 @@ def test_where_none_is_named_like_it_the_caller_must_choose(root: Path, store: S
     assert store.session("pm-feature-f1", worktree="two").folder.feature.tree.name == "two"
     with pytest.raises(NotFound, match="three"):
         store.session("pm-feature-f1", worktree="three")
+
+
+def test_of_several_features_of_one_worktree_the_caller_names_one(root: Path, store: Store) -> None:
+    """The app deletes the session of a backlog feature when that starts, and makes it anew under the same id. Restored
+    into another feature beside it, neither of the two could be asked for."""
+    backlog = root / ".dagent" / "features" / "backlog" / "login"
+    feature(backlog, "login")
+    say(store.get_or_create("feature", "pm", "login"), "planned")
+    store.close()
+    shutil.rmtree(backlog)
+    for name in ("login", "other"):
+        feature(tree(root, "neon") / "features" / name, name)
+    with Place(root).store() as again:
+        say(again.get_or_create("feature", "pm", "login"), "begun")
+        restored = again.restore("pm-feature-login", "other")
+        assert [one["id"] for one in restored.chat()] == ["planned"]
+        with pytest.raises(Conflict, match="neon/login, neon/other") as told:
+            again.session("pm-feature-login")
+        assert told.value.code == -32002 and "featureId" in told.value.hint
+        with pytest.raises(Conflict, match="neon/login, neon/other"):
+            again.session("pm-feature-login", "neon")
+        for feature_id, said in (("login", "begun"), ("other", "planned")):
+            asks = [(None, feature_id), ("neon", feature_id), (f"neon/{feature_id}", None)]
+            for ask in asks:
+                with again.using("pm-feature-login", *ask) as session:
+                    assert [one["id"] for one in session.chat()] == [said]
+        with pytest.raises(NotFound, match="feature third"):
+            again.session("pm-feature-login", feature_id="third")
 
 
 # --- links ------------------------------------------------------------------------------------------------------

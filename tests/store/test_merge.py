@@ -677,9 +677,22 @@ def test_a_document_is_of_the_moment_it_is_made_in(served: Served, name: str) ->
     state = served.session._chronicle.state
 
     def made() -> Iterator[bytes]:
-        return rendering.chat(state, {}) if name == "chat" else rendering.other(name, state, served.folder, {})
+        return rendering.chat(state, {}) if name == "chat" else rendering.other(name, state, served.folder, {}, False)
 
     now, later = b"".join(made()), made()
     served.add("b")
     _summary(served, decisions=["d1", "d2"])
     assert b"".join(later) == now != b"".join(made())
+
+
+def test_a_program_that_does_not_know_goal_and_facts_leaves_them_standing(served: Served) -> None:
+    told = {"facts": ["port 5433"], "goal": "a shop", "next": "deploy"}
+    served.session.update_checkpoint({"summary": {"pending": ["p1"], **told}})
+    served.flush()
+    raw = served.app.read("checkpoint")
+    raw["summary"] = {"pending": ["p2"], "completed": [], "inProgress": [], "blockers": [], "decisions": []}
+    served.app.write(raw, "checkpoint")
+    served.flush()
+    merged = served.app.read("checkpoint")["summary"]
+    assert (merged["pending"], merged["facts"]) == (["p2"], ["port 5433"])
+    assert (merged["goal"], merged["next"]) == ("a shop", "deploy")

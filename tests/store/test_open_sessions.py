@@ -18,9 +18,8 @@ from dagentd.store import opening
 from dagentd.store.index import Index
 from dagentd.store.store import Store
 from tests.jobs.legacy_files import chat, write
+from tests.patience import patience
 from tests.store.place import FEATURE, NESTED, PM, PM_NESTED, Place, said
-
-PATIENCE = 30.0
 
 
 class Held:
@@ -34,7 +33,7 @@ class Held:
         if self._id in map(str, (getattr(given[0], "id", None), given[1])):
             self.times += 1
             self.reached.set()
-            assert self._go.wait(PATIENCE)
+            assert self._go.wait(patience())
         return self._real(*given)
 
     def let_go(self) -> None:
@@ -75,12 +74,12 @@ def test_nobody_waits_for_another_session_to_open(
 ) -> None:
     slow = held(monkeypatch, opening, "open_journal", PM)
     first = pool.submit(added, store, PM, "a")
-    assert slow.reached.wait(PATIENCE)
-    assert pool.submit(added, store, PM_NESTED, "b").result(PATIENCE) == 1
-    assert pool.submit(store.get_or_create, "feature", "pm", NESTED).result(PATIENCE).id == PM_NESTED
+    assert slow.reached.wait(patience())
+    assert pool.submit(added, store, PM_NESTED, "b").result(patience()) == 1
+    assert pool.submit(store.get_or_create, "feature", "pm", NESTED).result(patience()).id == PM_NESTED
     assert not first.done()
     slow.let_go()
-    assert first.result(PATIENCE) == 1
+    assert first.result(patience()) == 1
 
 
 def test_nobody_who_asks_for_one_waits_for_another_that_somebody_asked_for(
@@ -88,10 +87,10 @@ def test_nobody_who_asks_for_one_waits_for_another_that_somebody_asked_for(
 ) -> None:
     slow = held(monkeypatch, opening, "open_journal", PM)
     first = pool.submit(store.get_or_create, "feature", "pm", FEATURE)
-    assert slow.reached.wait(PATIENCE)
-    assert pool.submit(store.get_or_create, "feature", "pm", NESTED).result(PATIENCE).id == PM_NESTED
+    assert slow.reached.wait(patience())
+    assert pool.submit(store.get_or_create, "feature", "pm", NESTED).result(patience()).id == PM_NESTED
     slow.let_go()
-    assert first.result(PATIENCE).id == PM
+    assert first.result(patience()).id == PM
 
 
 def test_nobody_waits_for_a_migration_into_another_session(
@@ -103,13 +102,13 @@ def test_nobody_waits_for_a_migration_into_another_session(
         store.get_or_create("feature", "pm", NESTED).leave()
         slow = held(monkeypatch, journals, "create", PM)
         migrating = pool.submit(migration.run, store, store.feature(FEATURE), Settings())
-        assert slow.reached.wait(PATIENCE)
-        assert pool.submit(added, store, PM_NESTED, "b").result(PATIENCE) == 1
+        assert slow.reached.wait(patience())
+        assert pool.submit(added, store, PM_NESTED, "b").result(patience()) == 1
         made = pool.submit(store.get_or_create, "feature", "dev", NESTED)
-        assert made.result(PATIENCE).id == f"dev-feature-{NESTED}", "making one waits neither"
+        assert made.result(patience()).id == f"dev-feature-{NESTED}", "making one waits neither"
         assert not migrating.done()
         slow.let_go()
-        assert [file.action for file in migrating.result(PATIENCE)] == ["create"]
+        assert [file.action for file in migrating.result(patience())] == ["create"]
 
 
 def test_one_that_several_ask_for_is_opened_once(
@@ -117,9 +116,9 @@ def test_one_that_several_ask_for_is_opened_once(
 ) -> None:
     slow = held(monkeypatch, opening, "open_journal", PM)
     asked: list[Future[int]] = [pool.submit(added, store, PM, name) for name in "abc"]
-    assert slow.reached.wait(PATIENCE)
+    assert slow.reached.wait(patience())
     slow.let_go()
-    assert sorted(each.result(PATIENCE) for each in asked)[-1] == 3
+    assert sorted(each.result(patience()) for each in asked)[-1] == 3
     assert slow.times == 1
 
 
@@ -129,12 +128,12 @@ def test_closing_waits_for_what_is_being_opened(
     """Or a session would write while another process has the project's lock."""
     slow = held(monkeypatch, opening, "open_journal", PM)
     first = pool.submit(store.session, PM)
-    assert slow.reached.wait(PATIENCE)
+    assert slow.reached.wait(patience())
     closing = pool.submit(store.close)
     with pytest.raises(NotFound):
         while True:  # until it has begun to close
             store.session(PM_NESTED)
     assert not closing.done()
     slow.let_go()
-    closing.result(PATIENCE)
-    assert first.result(PATIENCE).closed
+    closing.result(patience())
+    assert first.result(patience()).closed

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from dagentd.adapters import disk
 from dagentd.adapters.git import project_at
 from dagentd.errors import CorruptFile
 from dagentd.store import firstlook
 from dagentd.store.index import Index
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
+from tests.store.served import Served
 
 
 @pytest.fixture
@@ -51,3 +55,65 @@ def test_opening_gives_up_and_names_the_file(
         assert not store.find("s1").journal.exists()
     finally:
         store.close()
+
+
+@pytest.mark.parametrize("name", ["chat", "checkpoint", "session"])
+def test_a_file_found_truncated_again_and_again_is_not_set_aside(
+    served: Served, wait: Callable[[float], None], name: str
+) -> None:
+    """Each look comes just when the app has truncated it once more: it is being written, and not corrupt."""
+    served.add("a")
+    path = served.app.paths[name]
+    held, at = path.read_bytes(), time.time_ns()
+    for number in range(5):
+        path.write_bytes(held)
+        path.write_bytes(b"")
+        os.utime(path, ns=(at, at + number * 4_000_000))  # a tick of the clock, however fast this runs
+        served.session._projections.look()
+        wait(1)
+    assert path.exists() and not list(path.parent.glob("*.corrupt.*"))
+    served.session._projections.look()
+    wait(1)
+    served.flush()
+    assert list(path.parent.glob(f"{path.name}.corrupt.*"))
+
+
+@pytest.mark.parametrize("name", ["chat", "checkpoint", "session"])
+@pytest.mark.parametrize("damage", [b"", b"{"])
+def test_there_is_no_moment_without_a_file_when_one_is_set_aside(
+    served: Served, wait: Callable[[float], None], name: str, damage: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The app takes a chat that is not there for none, and says to its user that there is no session."""
+    served.add("a")
+    path, missing = served.app.paths[name], []
+
+    def step(what: str, at: str | Path) -> None:
+        if not path.exists():
+            missing.append((what, str(at)))
+
+    path.write_bytes(damage)
+    monkeypatch.setattr(disk, "step", step)
+    served.session._projections.look()
+    wait(1)
+    served.session._projections.look()
+    assert path.exists() and not missing
+    served.flush()
+    assert not missing and [each.read_bytes() for each in path.parent.glob(f"{path.name}.corrupt.*")] == [damage]
+    assert path.read_bytes() != damage
+
+
+def test_a_chat_that_stays_truncated_for_half_a_second_is_waited_for(
+    served: Served, wait: Callable[[float], None]
+) -> None:
+    """A busy machine stops a program for so long, and what it wrote then went to a file without a name."""
+    served.add("a")
+    path = served.app.paths["chat"]
+    held = path.read_bytes()
+    path.write_bytes(b"")
+    for _ in range(5):
+        served.session._projections.look()
+        wait(0.1)
+    assert path.read_bytes() == b"" and not list(path.parent.glob("*.corrupt.*"))
+    path.write_bytes(held)
+    served.flush()
+    assert served.shown() == ["a"] and not list(path.parent.glob("*.corrupt.*"))

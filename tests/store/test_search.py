@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,13 @@ from dagentd.errors import InvalidInput, LimitReached, NotFound
 from dagentd.jobs import search
 from dagentd.model import records
 from dagentd.model.query import Query
+from dagentd.store import search as searching
 from dagentd.store import texts
 from dagentd.store.index import Index
 from dagentd.store.journal import Journal, Line
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
+from tests.patience import patience
 from tests.store.served import Served
 
 Find = Callable[..., list[str]]
@@ -357,3 +360,37 @@ def test_reading_finds_the_same_without_journals(served: Served, find: Find) -> 
         store.close()
     assert [[hit["messageId"] for hit in hits] for hits, _ in found] == expected
     assert [errors for _, errors in found] == [[]] * len(queries)
+
+
+def test_a_search_does_not_wait_for_another_that_indexes(
+    served: Served, find: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first search of all that there is may take long; one of a short session is answered meanwhile."""
+    say(served, first="walrus", second="walrus")
+    short = served.store.get_or_create("feature", "qa", served.feature)
+    short.add([{"id": "found", "role": "user", "content": "otter"}])
+    batches, others = searching._batches, list[list[str]]()
+
+    def beside(groups: Iterator[list[Line]]) -> Iterator[list[Line]]:
+        for batch in batches(groups):
+            yield batch
+            if threading.current_thread() is threading.main_thread() and not others:
+                other = threading.Thread(target=lambda: others.append(find("otter", session=short.id)), daemon=True)
+                other.start()
+                other.join(patience())
+
+    monkeypatch.setattr(searching, "_BATCH", 1)
+    monkeypatch.setattr(searching, "_batches", beside)
+    assert sorted(find("walrus")) == ["first", "second"]
+    assert others == [["found"]]
+
+
+def test_two_that_index_the_same_journal_index_it_once(served: Served, find: Find) -> None:
+    say(served, **{f"m{number}": f"walrus {number}" for number in range(300)})
+    found: list[list[str]] = []
+    both = [threading.Thread(target=lambda: found.append(find("walrus", limit=1000))) for _ in range(4)]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join()
+    assert [len(set(each)) for each in found] == [len(each) for each in found] == [300] * 4

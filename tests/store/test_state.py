@@ -48,7 +48,10 @@ class Naive:
             self.here |= set(body["ids"]) & set(self.order)
         elif record.t == "session":
             self.session |= body["set"]
-        self.checkpoint = body.get("checkpoint", self.checkpoint)
+        if "checkpoint" in body:
+            five = ("completed", "inProgress", "pending", "blockers", "decisions")
+            lists = {name: [] for name in five} | body["checkpoint"].get("summary", {})
+            self.checkpoint = body["checkpoint"] | {"summary": lists}
 
     def _arrive(self, body: dict[str, Any], edit: bool) -> None:
         raw = body["message"]

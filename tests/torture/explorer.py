@@ -3,8 +3,8 @@ before anybody mends what is there and after the next start."""
 
 from __future__ import annotations
 
-import itertools
 import os
+import random
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from tests.torture.explorer_power import How
-from tests.torture.explorer_wire import Job, Lane
+from tests.torture.explorer_power import How, telling
+from tests.torture.explorer_wire import Job, Lane, Outcome
 
 
 class Case(ABC):
@@ -43,37 +43,55 @@ class Case(ABC):
 
 
 Make = Callable[[Path, How], Case]
+_FEW, _EVERY = 24, 3
 
 
-def explore(make: Make, how: How, folder: Path, lanes: Sequence[Lane]) -> int:
-    """Each lane takes every n-th point; how many there were."""
+def explore(make: Make, how: How, folder: Path, lanes: Sequence[Lane], thorough: bool) -> int:
+    """How many points were taken; the lanes share them. All if it is to be thorough, else those that leave another disk
+    behind; and where these are many, every third, another third each time."""
+    first = random.randrange(_EVERY)
 
     def some(number: int) -> int:
-        return _some(make(folder / str(number), how), lanes[number], range(number + 1, 1 << 20, len(lanes)))
+        case, lane = make(folder / str(number), how), lanes[number]
+        steps = _steps(case, lane)
+        points = list(range(1, len(steps) + 1)) if thorough else telling(steps, how)
+        taken = points if thorough or len(points) <= _FEW else points[first::_EVERY]
+        return sum(_crash(case, lane, point) for point in taken[number :: len(lanes)])
 
     with ThreadPoolExecutor(len(lanes)) as pool:
         return sum(pool.map(some, range(len(lanes))))
 
 
-def _some(case: Case, lane: Lane, points: Sequence[int]) -> int:
+def _steps(case: Case, lane: Lane) -> list[str]:
+    """The durable steps of the operation, if nothing stops it."""
     case.root.parent.mkdir(parents=True)
     case.prepare(lane)
-    template = case.root.with_name("template")
-    case.root.rename(template)
-    for count, point in zip(itertools.count(), points, strict=False):
-        shutil.rmtree(case.root, ignore_errors=True)
-        copy(template, case.root)
-        with case.beside():
-            outcome = lane.run(case.job(point))
-        if not outcome.crashed:
-            return count
-        try:
+    case.root.rename(_template(case))
+    return _run(case, lane).steps
+
+
+def _crash(case: Case, lane: Lane, point: int) -> bool:
+    """Whether it came as far: the operation may take a step less than before."""
+    outcome = _run(case, lane, point)
+    try:
+        if outcome.crashed:
             case.crashed(outcome.acked)
             case.restarted(lane, outcome.acked)
-        except Exception as error:
-            error.add_note(f"{case.op}: {case.how} at durable step {point}, in {case.root}")
-            raise
-    raise AssertionError("unreachable")
+    except Exception as error:
+        error.add_note(f"{case.op}: {case.how} at durable step {point}, in {case.root}")
+        raise
+    return outcome.crashed
+
+
+def _run(case: Case, lane: Lane, crash: int = 0) -> Outcome:
+    shutil.rmtree(case.root, ignore_errors=True)
+    copy(_template(case), case.root)
+    with case.beside():
+        return lane.run(case.job(crash))
+
+
+def _template(case: Case) -> Path:
+    return case.root.with_name("template")
 
 
 def fast_place() -> Path | None:

@@ -72,7 +72,7 @@ def _work(job: Job) -> None:
         life = Life(job, power, time)
         (OPERATIONS | {"machine": serve})[job.op](life)
         life.close()
-        say(f"steps {power.count}")
+        say(f"steps {' '.join(power.steps)}")
         status = 1 if bugs.seen else 0
     except BaseException:
         traceback.print_exc()

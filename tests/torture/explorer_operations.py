@@ -18,6 +18,7 @@ from dagentd.jobs.archive import archive_ended
 from dagentd.jobs.compaction import Compactor, How
 from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.settings import Settings
+from dagentd.settings.tables import Compaction
 from dagentd.store import output
 from dagentd.store.agx import configs
 from dagentd.store.index import Index
@@ -30,6 +31,7 @@ from tests.torture.explorer_time import Time
 from tests.torture.explorer_wire import Job, say
 
 SEEDED = ("m0", "m1", "m2")
+ALL_LEAVES = Settings(compaction=Compaction(keep_recent_tokens=0))  # short as it is, all of it would stay
 
 
 class Life:
@@ -101,13 +103,22 @@ def _add(life: Life) -> None:
     life.ack("two", "three")
 
 
+def _add_glued(life: Life) -> None:
+    """Before each of our appends another program has appended half a line."""
+    for ids in (("one",), ("two", "three")):
+        with life.pm.folder.journal.open("ab") as file:
+            file.write(b'{"t": "message", "at": "2026')
+        life.pm.add([{"id": name, "role": "user", "content": name} for name in ids])
+        life.ack(*ids)
+
+
 def _clear(life: Life) -> None:
     life.pm.clear()
     life.ack("cleared")
 
 
 def _compact(life: Life) -> None:
-    if life.compactor.compact(life.pm, Settings(), How(seconds=0))["messagesCompacted"]:
+    if life.compactor.compact(life.pm, ALL_LEAVES, How(seconds=0))["messagesCompacted"]:
         life.ack("compacted")
 
 
@@ -254,6 +265,7 @@ OPERATIONS: dict[str, Callable[[Life], object]] = {
     "adopt": _adopt,
     "open": _open,
     "add": _add,
+    "add glued": _add_glued,
     "clear": _clear,
     "compact": _compact,
     "undo": _undo,
@@ -279,6 +291,6 @@ OPERATIONS: dict[str, Callable[[Life], object]] = {
     "agx claude": lambda life: life.agx.claude(life.root, "abc", "side"),
     "agx remove": lambda life: life.agx.cleanup(life.root, ["side"]),
     "agx follow": _agx_follow,
-    "agx configure": lambda life: configs.set_user("session.backupCount", 9, 5, clock.now()),
+    "agx configure": lambda life: configs.put(configs.user(), "session.backupCount", 9, 5, clock.now()),
     "agx index": lambda life: life.agx.index(rebuild=True),
 }

@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,13 +20,25 @@ if TYPE_CHECKING:
 How = Literal["kill", "power", "names"]
 WAYS: tuple[How, ...] = ("kill", "power", "names")
 CRASHED = 77
+# The steps that change nothing of what is there after such an end: crashes before and after them are the same.
+_IDLE: dict[How, frozenset[str]] = {
+    "kill": frozenset({"fsync", "fdatasync"}),
+    "power": frozenset({"write", "chmod"}),
+    "names": frozenset({"write", "chmod", "create", "link", "unlink", "mkdir", "rename"}),
+}
+
+
+def telling(steps: Sequence[str], how: How) -> list[int]:
+    """The steps, counted from 1, at which to crash for every disk that there can be: of crashes that leave the same
+    behind the last, when most was acknowledged."""
+    return [point for point, step in enumerate(steps, 1) if step not in _IDLE[how] or point == len(steps)]
 
 
 class Power:
     """Counts the calls at the one door for writes, and ends the process at one of them."""
 
     def __init__(self, crash: int, how: How, stash: Path) -> None:
-        self.count, self.crash = 0, crash
+        self.steps, self.crash = list[str](), crash
         self.lock = threading.RLock()
         self.seen: Callable[[str, object], None] = lambda what, path: None
         self._unsynced: dict[tuple[int, int], tuple[int, int]] = {}  # inode: descriptor, size that is safe
@@ -39,9 +51,13 @@ class Power:
             os.fsync = lambda fd: self._sync(fd, self._real[1])
             os.fdatasync = lambda fd: self._sync(fd, self._real[2])
 
+    @property
+    def count(self) -> int:
+        return len(self.steps)
+
     def step(self, what: str, path: object) -> None:
         with self.lock:
-            self.count += 1
+            self.steps.append(what)
             if self.count == self.crash:
                 self._end()
             self.seen(what, path)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.patience import patience
 from tests.torture.explorer_power import CRASHED, How
 
 
@@ -32,7 +33,7 @@ class Job:
 class Outcome:
     status: int
     acked: list[str]
-    steps: int
+    steps: list[str]
 
     @property
     def crashed(self) -> bool:
@@ -66,13 +67,13 @@ class Lane:
 
     def finish(self, acked: list[str] | None = None) -> Outcome:
         """Read until the worker has ended."""
-        acked, steps = [] if acked is None else acked, 0
+        acked, steps = [] if acked is None else acked, list[str]()
         while True:
             word, rest = self.line()
             if word == "ack":
                 acked.append(rest)
             elif word == "steps":
-                steps = int(rest)
+                steps = rest.split()
             elif word == "ended":
                 return Outcome(int(rest), acked, steps)
 
@@ -101,7 +102,7 @@ def lane() -> Iterator[Lane]:
         yield Lane(process)
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=patience()) == 0
 
 
 # --- the process's side -------------------------------------------------------------------------------------------

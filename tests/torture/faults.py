@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dagentd import errors
-from dagentd.adapters import disk
+from dagentd.adapters import beneath, disk
 from dagentd.errors import DagentdError
 from dagentd.store import output
 
@@ -84,17 +84,24 @@ def _error(number: int, path: str | Path) -> OSError:
 @contextmanager
 def injected(fault: Fault, root: Path) -> Iterator[None]:
     """Into all that happens under `root` and passes the door."""
-    real = os.open
+    real, opened_beneath = os.open, beneath.opened
 
     def opened(path: Any, flags: int, *more: Any, **named: Any) -> int:
-        if isinstance(path, str | Path) and Path(path).is_relative_to(root):
+        """What is in a tree is opened by its name alone, beneath a folder that was opened for that."""
+        if isinstance(path, str | Path) and Path(path).is_relative_to(root) and not flags & os.O_PATH:
             fault.open(path)
         return real(path, flags, *more, **named)
+
+    def opened_in_tree(path: Path, flags: int, *more: Any) -> int:
+        if path.is_relative_to(root) and beneath.TREE in path.parts:
+            fault.open(path)
+        return opened_beneath(path, flags, *more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(disk, "step", fault.step)
         patch.setattr(disk, "write_some", fault.write)
         patch.setattr(os, "open", opened)
+        patch.setattr(beneath, "opened", opened_in_tree)
         for name in ("fsync", "fdatasync"):  # what they promise is not tried here, and a busy disk takes long
             patch.setattr(os, name, lambda _: None)
         patch.setattr(output, "_APART", 0.0)

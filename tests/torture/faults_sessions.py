@@ -24,6 +24,7 @@ from tests.jobs import legacy_files
 from tests.store.app import said as app_said
 from tests.store.place import DEV, PM, TASK, said
 from tests.torture import reader
+from tests.torture.explorer_operations import ALL_LEAVES
 from tests.torture.reader import Files
 
 HELD = ("m0", "m1", "m2")  # said before anything fails
@@ -83,7 +84,7 @@ class Operation:
 
 
 def _compact(bench: Bench) -> None:
-    Compactor(bench.ledger).compact(bench.session, Settings(), How(seconds=0))
+    Compactor(bench.ledger).compact(bench.session, ALL_LEAVES, How(seconds=0))
 
 
 def _undo(bench: Bench) -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import stat
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from dagentd.model.project import Project
 from dagentd.settings import Settings
 from dagentd.store.registry import Registry
 from dagentd.store.spool import Spool
+from tests import warm
 from tests.conftest import FEATURE, SampleProject
 
 PM, DEV = f"pm-feature-{FEATURE}", f"dev-task-{FEATURE}-task-1-in_dev"
@@ -92,8 +92,7 @@ class Hostile:
     first_words = SAID[0]["content"]
 
     def dagentd(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-m", "dagentd", *arguments]
-        return subprocess.run(line, cwd=self.sample.root, capture_output=True, text=True, timeout=60, check=False)
+        return warm.run(*arguments, cwd=self.sample.root)
 
     def work(self, until_forgotten: bool = True) -> None:
         """All that dagentd does in a project. What it refuses it says in a DagentdError; nothing else may be raised."""

@@ -338,8 +338,10 @@ class Machine(RuleBasedStateMachine):
 
     def _is_aside(self, file: int) -> bool:
         """It made no sense when we looked, and has a name of its own since: who writes into it then writes there."""
-        chat = self.place.pm.chat
-        return any(os.path.samestat(os.fstat(file), os.stat(path)) for path in self.place.pm.beside(chat, "corrupt"))
+        chat, written = self.place.pm.chat, os.fstat(file)
+        if chat.exists() and os.path.samestat(written, chat.stat()):  # we died before another took its place
+            return False
+        return any(os.path.samestat(written, path.stat()) for path in self.place.pm.beside(chat, "corrupt"))
 
     @rule(count=st.integers(1, 2))
     def an_older_app_says(self, count: int) -> None:

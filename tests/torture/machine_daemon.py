@@ -21,7 +21,7 @@ from dagentd.jobs.migration import Seen
 from dagentd.settings import Settings
 from dagentd.store.session import Session
 from tests.store.place import FEATURE, PM, Place
-from tests.torture.explorer_operations import Life
+from tests.torture.explorer_operations import ALL_LEAVES, Life
 from tests.torture.explorer_power import How
 from tests.torture.explorer_time import BEGIN
 from tests.torture.explorer_wire import Job, Lane, listen, say
@@ -135,7 +135,7 @@ def _pin_item(life: Life, number: int) -> object:
 ORDERS: dict[str, Callable[[Life, Any], object]] = {
     "add": lambda life, messages: [one["id"] for one in _session(life).add(messages)],
     "clear": lambda life, _: _session(life).clear(),
-    "compact": lambda life, _: life.compactor.compact(_session(life), Settings(), Asking(seconds=0)),
+    "compact": lambda life, _: life.compactor.compact(_session(life), ALL_LEAVES, Asking(seconds=0)),
     "undo": lambda life, _: life.compactor.undo(_session(life)),
     "archive": lambda life, _: _session(life).archive(),
     "create": lambda life, _: life.store.get_or_create("feature", "pm", FEATURE).id,

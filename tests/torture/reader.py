@@ -161,9 +161,15 @@ def agree(files: Files) -> Told:
     for raw in (chat, checkpoint, session):
         held = raw.pop("dagentd")
         assert told.ends[held["pos"]] == held["sum"]
-    assert checkpoint == told.checkpoint
+    assert checkpoint == _with_lists(told.checkpoint)
     assert {key: session[key] for key in told.session} == told.session
     return told
+
+
+def _with_lists(checkpoint: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The five lists are there, also where the journal's checkpoint lacks some."""
+    lists: dict[str, Any] = {name: [] for name in ("completed", "inProgress", "pending", "blockers", "decisions")}
+    return checkpoint if checkpoint is None else {**checkpoint, "summary": lists | checkpoint.get("summary", {})}
 
 
 def once(told: Told, ids: set[str]) -> None:

@@ -1,10 +1,13 @@
-"""What the dice start from: drawn anew each time, and printed, so that TORTURE_SEED makes it the same again."""
+"""What the dice start from: drawn anew each time, and printed, so that TORTURE_SEED makes it the same again. And
+whether there is time for everything."""
 
 from __future__ import annotations
 
 import os
 import random
 import sys
+
+THOROUGH = "TORTURE_MINUTES" in os.environ  # `make torture`
 
 
 def drawn() -> int:

@@ -1,4 +1,4 @@
-"""A minute of chaos, and that the pieces which judge it can find something."""
+"""Some chaos (`make torture` has more), and that the pieces which judge it can find something."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _LAST_WORDS = 5000  # characters of the daemon's log
 @pytest.mark.timeout(1800)
 def test_nothing_is_lost_in_chaos(record_property: Callable[[str, object], None]) -> None:
     seed = drawn()
-    outcome = chaos.run(seed)
+    outcome = chaos.run(seed, short=True)
     truth, answers = outcome.truth, outcome.answers
     assert not outcome.complaints, f"{table(outcome)}again: make torture SEED={seed}\n{outcome.log[-_LAST_WORDS:]}"
-    assert len(truth.acknowledged) > 100, table(outcome)
+    assert len(truth.acknowledged) > 20, table(outcome)
     met = f"{answers.total()} calls of the API, {len(BADLY.keys() & answers.keys())} ways in which it failed"
     said = f"{len(truth.acknowledged)} messages acknowledged, none lost"
     record_property("told", f"chaos: TORTURE_SEED={seed} held; {said}; {truth.done['kill -9']} × kill -9; {met}")

@@ -106,19 +106,22 @@ def test_killed_200_times_nothing_acknowledged_is_lost(tmp_path: Path, forks: La
 
 
 def test_killed_while_a_slow_writer_has_a_file_that_was_set_aside(tmp_path: Path, forks: Lane) -> None:
-    """It truncated, paused for longer than the settle time, and wrote when nobody was there to see it."""
+    """It wrote a part, paused for longer than the settle time, and wrote on when nobody was there to see it."""
     place = Place(tmp_path / "p").make()
     with place.session() as session:
         session.add(said("a"))
     chat = json.loads(place.pm.chat.read_bytes())
     chat["messages"].append({"id": "slow", "role": "user", "content": "slow", "timestamp": "2026-01-01"})
+    text = json.dumps(chat)
     with place.pm.chat.open("w") as app:
+        app.write(text[:5])
+        app.flush()
         pid = forks.start(Job("append", str(place.root), real_time=True))
         forks.line()
         os.kill(pid, signal.SIGKILL)
         forks.finish([])
         assert list(place.pm.folder.glob("*.corrupt.*"))
-        app.write(json.dumps(chat))
+        app.write(text[5:])
     forks.done(Job("open", str(place.root)))
     reader.once(reader.agree(place.pm), {"a", "slow"})
     assert reader.temps(place.root) == []

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 Kind = Literal[
-    "auth",
-    "cut",
-    "dead",
-    "garbled",
-    "lost",
-    "model",
-    "other",
-    "overloaded",
-    "rate",
-    "refused",
-    "server",
-    "slow",
-    "stopped",
-    "too long",
-]
+    "auth", "cut", "dead", "garbled", "lost", "model", "other", "overloaded", "rate", "refused", "server", "slow",
+    "stopped", "too long",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Question:
-    """`schema` is the JSON schema of the answer; `seconds` is all the time there is."""
+    """`stable` stands before `prompt` and is the same in questions to come, so that it may be cached; `seconds` is all
+    the time there is."""
 
     model: str
     system: str
-    prompts: tuple[str, ...]  # the user's and the assistant's in turn, the user's first and last
-    schema: dict[str, Any]
+    prompt: str
     seconds: float
+    stable: str = ""
 
 
 @dataclass(frozen=True)

@@ -53,15 +53,14 @@ def _call(given: dict[str, Any]) -> Any:
         api_key=given["key"], base_url=given["base_url"] or "https://api.anthropic.com", max_retries=0,
         timeout=given["seconds"], http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
     )  # fmt: skip
-    roles = ("user", "assistant")
-    form = {"format": {"type": "json_schema", "schema": anthropic.transform_schema(given["schema"])}}
+    stable = [{"type": "text", "text": given["stable"], "cache_control": {"type": "ephemeral"}}]
+    asked = [*(stable if given["stable"] else ()), {"type": "text", "text": given["prompt"]}]
     create: Any = client.messages.create
     return create(
         model=given["model"],
         max_tokens=_MAX_TOKENS,
         system=given["system"],
-        messages=[{"role": roles[at % 2], "content": text} for at, text in enumerate(given["prompts"])],
-        output_config=form,
+        messages=[{"role": "user", "content": asked}],
     )
 
 

@@ -25,9 +25,8 @@ _STATUSES: dict[object, Kind] = {401: "auth", 404: "model", 413: "too long", 429
 def ask(question: Question, base_url: str) -> Answer:
     """In an empty folder, so that it reads no CLAUDE.md and no settings of a project."""
     more = _CALM | ({"ANTHROPIC_BASE_URL": base_url} if base_url else {})
-    command = [_program(), "-p", "--model", question.model, *_QUIET, "--json-schema", json.dumps(question.schema),
-               "--system-prompt", question.system]  # fmt: skip
-    prompt = "\n\n".join(question.prompts).encode("utf-8", "replace")
+    command = [_program(), "-p", "--model", question.model, *_QUIET, "--system-prompt", question.system]
+    prompt = "\n\n".join(filter(None, (question.stable, question.prompt))).encode("utf-8", "replace")
     with tempfile.TemporaryDirectory(prefix="dagentd-claude-") as empty:
         return _judged(run(command, prompt, question.seconds, more=more, cwd=Path(empty)))
 
@@ -55,8 +54,7 @@ def _judged(ended: Ended) -> Answer:
         status = told.get("api_error_status")
         message = f"claude ended with status {ended.status} ({reason or 'no reason'}): {told.get('result') or ''}"[:300]
         raise CallFailed(_REASONS.get(reason) or _STATUSES.get(status, "other"), message, **used)
-    found = told.get("structured_output")
-    text = json.dumps(found) if isinstance(found, dict) else told.get("result")
+    text = told.get("result")
     if not isinstance(text, str) or not text.strip():
         raise CallFailed("garbled", "claude answered nothing", **used)
     cost = told.get("total_cost_usd")

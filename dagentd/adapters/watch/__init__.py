@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dagentd.adapters import clock
-from dagentd.adapters.watch.batches import Batch, Gathered, Gathering
+from dagentd.adapters.watch.batches import Batch, Gathered, Gathering, Hurry
 from dagentd.adapters.watch.cookie import Cookie
 from dagentd.adapters.watch.coverage import Coverage
 from dagentd.adapters.watch.followed import Followed
@@ -33,13 +33,15 @@ class Watch:
     """Follows folders, each flat. Any thread may call; one of them takes the batches."""
 
     def __init__(
-        self, cookie: Path, *, settle: float, ceiling: float, mode: str = "auto", limit: int | None = None
-    ) -> None:
+        self, cookie: Path, *, settle: float, ceiling: float, mode: str = "auto", limit: int | None = None,
+        hurry: Hurry = lambda _: False,
+    ) -> None:  # fmt: skip
+        """Entries whose names are in a `hurry` are told at once, and again when they have settled."""
         self.settle, self.ceiling = settle, ceiling  # seconds; both may be changed at any time
         self._lock = threading.RLock()
         self._closed = False
         self._followed = Followed()
-        self._gathering = Gathering()
+        self._gathering = Gathering(hurry)
         self._cookie = Cookie(cookie)
         self._hearing = Hearing(self._gathering, self._cookie)
         self._coverage = Coverage(self._hearing, self._gathering, mode, limit)
@@ -61,7 +63,8 @@ class Watch:
             self._cover((wanted - before) | self._coverage.absent.keys())
 
     def batch(self, timeout: float | None = None) -> Batch | None:
-        """The next changes, a quiet gap after the last of them; None if there are none for so long, or when closed."""
+        """The next changes, a quiet gap after the last of them or, of some names, at once; None if there are none for
+        so long, or when closed."""
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             left = None if end is None else max(0.0, end - time.monotonic())
@@ -106,6 +109,8 @@ class Watch:
             wanted = self._followed.all
             known = {folder: names for folder, names in gathered.names.items() if folder in wanted}
             paths = frozenset(folder / name for folder, names in known.items() for name in names) - {self._cookie.path}
+            if gathered.early:
+                return Batch(paths, frozenset(), False, early=True) if paths else None
             changed = paths | gathered.suspects | gathered.crowded
             missed = self._coverage.cover(wanted if gathered.lost else self._followed.concerned(changed))
             folders = wanted & (gathered.folders | gathered.crowded | missed)

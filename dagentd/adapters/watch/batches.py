@@ -11,6 +11,7 @@ from typing import Protocol
 
 NAMES = 1000  # kept for one folder in one batch; with more, the folder stands for them all
 
+Hurry = Callable[[str], bool]  # whether an entry of this name is told at once, too
 Pace = Callable[[], tuple[float, float]]  # the quiet gap and the longest wait, in seconds, as they are set just now
 
 
@@ -21,6 +22,7 @@ class Batch:
     paths: frozenset[Path]  # entries of followed folders that changed, appeared or vanished
     folders: frozenset[Path]  # followed folders of which anything may have changed, or that appeared or vanished
     lost: bool  # anything may have changed anywhere
+    early: bool = False  # told at once; the same comes again when it has settled
 
 
 class Sink(Protocol):
@@ -45,6 +47,7 @@ class Gathered:
     lost: bool = False
     first: float = 0.0
     last: float = 0.0
+    early: bool = False
 
     def add(self, folder: Path, name: str) -> None:
         if folder not in self.crowded:
@@ -58,14 +61,18 @@ class Gathered:
 class Gathering:
     """Filled from any thread, emptied by one."""
 
-    def __init__(self) -> None:
+    def __init__(self, hurry: Hurry = lambda _: False) -> None:
         self._changed = threading.Condition()
-        self._gathered = Gathered()
+        self._hurry = hurry
+        self._gathered, self._early = Gathered(), Gathered(early=True)
         self._closed = False
 
     def name(self, folder: Path, name: str) -> None:
         with self._changed:
             self._gathered.add(folder, name)
+            if self._hurry(name):
+                self._early.add(folder, name)
+                self._changed.notify_all()
             self._note()
 
     def whole(self, folder: Path) -> None:
@@ -86,10 +93,14 @@ class Gathering:
             return news
 
     def take(self, pace: Pace, timeout: float | None) -> Gathered | None:
-        """What came together, once it has settled; None if that takes too long, or when closed."""
+        """What came together, once it has settled, and before that what is told at once; None if that takes too long,
+        or when closed."""
         end = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             while not self._closed:
+                if self._early.names:
+                    early, self._early = self._early, Gathered(early=True)
+                    return early
                 now, due = time.monotonic(), self._due(*pace())
                 if due is not None and now >= due:
                     taken, self._gathered = self._gathered, Gathered()

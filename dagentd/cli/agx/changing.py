@@ -1,4 +1,4 @@
-"""`dagentd agx new`, `switch`, `archive`, `restore` and `claude`: one session is changed."""
+"""`dagentd agx new`, `switch`, `archive`, `complete`, `restore` and `claude`: one session is changed."""
 
 from __future__ import annotations
 
@@ -61,6 +61,19 @@ def archive(session: str, yes: bool, where: Path, as_json: bool) -> None:
 @click.argument("session")
 @project_option
 @json_option
+def complete(session: str, where: Path, as_json: bool) -> None:
+    """Say that what a session was for is done; `dagentd agx switch` goes on with it.
+
+    The session of a branch that was merged into the default one is completed by itself.
+    """
+    raw = ask(where, "agx.complete", {"sessionId": session}, lambda agx, root: agx.complete(root, session))
+    _tell(raw, as_json, f"{session} is completed.")
+
+
+@click.command()
+@click.argument("session")
+@project_option
+@json_option
 def restore(session: str, where: Path, as_json: bool) -> None:
     """Bring a session back: from the archive, the trash, or a backup where its file is damaged."""
     raw = ask(where, "agx.restore", {"sessionId": session}, lambda agx, root: agx.restore(root, session))
@@ -88,5 +101,7 @@ def claude(claude_session: str, session: str | None, where: Path, as_json: bool)
 def _tell(raw: dict[str, Any], as_json: bool, sentence: str) -> None:
     if as_json:
         output.print_json(raw)
-    else:
-        output.line(sentence)
+        return
+    output.line(sentence)
+    if "note" in raw:
+        output.problem(raw["note"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from dagentd.adapters import clock, git
 from dagentd.cli import output
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option
-from dagentd.model.agx.config import DEFAULT_GLOBAL
+from dagentd.model.agx import keys
 from dagentd.store.agx import configs
+from dagentd.store.agx.configs import Loaded
 from dagentd.store.agx.folder import AgxFolder
 
 
@@ -26,23 +28,26 @@ from dagentd.store.agx.folder import AgxFolder
     "-C", "--project", "where", type=click.Path(exists=True, path_type=Path), help="A path in the repository."
 )
 @json_option
-def config(key: str | None, value: str | None, local: bool, where: Path | None, as_json: bool) -> None:
+def config(key: str | None, value: str | None, local: bool, where: Path | None, as_json: bool) -> int:
     """Show the configuration of AGX, or set KEY, given as SECTION.NAME, to VALUE.
 
-    VALUE is JSON (true, 5, ["main", "test"]) or else a text (30d, 100MB).
+    VALUE is JSON (true, 5, ["main", "test"]) or else a text (30d, 100MB); null takes back what was set.
     """
     folder = AgxFolder(git.project_at(where or Path(".")).root) if local or where else None
     if key is not None and value is not None:
-        _set(folder if local else None, key, _parsed(value))
-    _show(configs.user(), configs.of_project(folder) if folder else {}, key, as_json)
-
-
-def _set(folder: AgxFolder | None, key: str, value: Any) -> None:
-    keep = alone.agx_jobs().config(folder.root if folder else None).backup_count
-    if folder is None:
-        configs.set_user(key, value, keep, clock.now())
+        file = configs.of_project(folder) if folder and local else configs.user()
+        keep = alone.agx_jobs().config(folder.root if folder else None).backup_count
+        configs.put(file, key, _parsed(value), keep, clock.now())
+    user = configs.load(configs.user())
+    project = configs.load(configs.of_project(folder)) if folder else Loaded({}, {})
+    if as_json:
+        wrong = [str(error) for error in (*user.errors, *project.errors)]
+        output.print_json({"default": keys.defaults(), "global": user.raw, "project": project.raw, "problems": wrong})
     else:
-        configs.set_project(folder, key, value, keep, clock.now())
+        _show(user.raw, project.raw, key)
+        for error in (*user.errors, *project.errors):
+            output.problem(str(error), error.hint)
+    return 1 if user.errors or project.errors else 0
 
 
 def _parsed(text: str) -> Any:
@@ -52,23 +57,30 @@ def _parsed(text: str) -> Any:
         return text
 
 
-def _show(user: dict[str, Any], project: dict[str, Any], key: str | None, as_json: bool) -> None:
-    if as_json:
-        output.print_json({"default": DEFAULT_GLOBAL, "global": user, "project": project})
-        return
-    rows = [*_rows(project, "project"), *_rows(user, "global")]
-    given = {(name, source) for name, _, source in rows if source == "global"}
-    rows += [row for row in _rows(DEFAULT_GLOBAL, "default") if (row[0], "global") not in given]
-    chosen = [row for row in rows if key is None or row[0] == key or row[0].startswith(f"{key}.")]
-    output.table([Column("key", style="cyan"), Column("value", wrap=True), Column("from")], chosen,
-                 empty=f"There is no {key}.")  # fmt: skip
+def _show(user: dict[str, Any], project: dict[str, Any], key: str | None) -> None:
+    given = dict(_values(user))
+    rows = [
+        *((name, value, "project") for name, value in _values(project)),
+        *((name, value, "global") for name, value in given.items()),
+        *((name, value, "default") for name, value in _values(keys.defaults()) if name not in given),
+    ]
+    chosen = [
+        (name, json.dumps(value, ensure_ascii=False), f"{source}{_remark(name)}")
+        for name, value, source in rows
+        if key is None or name == key or name.startswith(f"{key}.")
+    ]
+    columns = [Column("key", style="cyan"), Column("value", wrap=True), Column("from")]
+    told = keys.unknown({**keys.GLOBAL, **keys.PROJECT}, key) if key and "." in key else None
+    output.table(columns, chosen, empty=f"{told[0].upper()}{told[1:]}" if told else f"{key} is not set.")
     if key is None:
         output.line(f"The global file is {paths.agx_config_file()}.")
 
 
-def _rows(raw: dict[str, Any], source: str) -> list[tuple[str, str, str]]:
-    found = []
-    for name, held in raw.items():
+def _remark(name: str) -> str:
+    return ", only kept" if name in keys.GLOBAL and keys.GLOBAL[name].only_kept else ""
+
+
+def _values(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for section, held in raw.items():
         if isinstance(held, dict):
-            found += [(f"{name}.{each}", json.dumps(value, ensure_ascii=False), source) for each, value in held.items()]
-    return found
+            yield from ((f"{section}.{name}", value) for name, value in held.items())

@@ -116,7 +116,7 @@ def _lines(daemon: Client, whose: dict[str, Any]) -> tuple[str, ...]:
     checkpoint = daemon.call("session.getCheckpoint", **whose) or {}
     messages = daemon.call("session.getMessages", **whose, limit=20)
     lines = [f"{whose['sessionId']}, {output.counted(messages['total'], 'message')} in chat", ""]
-    lines += [f"  {item.list}: {line(item.entry)}" for item in items_of(checkpoint) if not item.resolved]
+    lines += [f"  {item.list}: {line(item.entry)}" for item in items_of(checkpoint)]
     for message in messages["messages"]:
         said = conversation.text(message.get("content")).strip().splitlines()
         lines += ["", f"{message.get('role')}  {output.ago(message.get('timestamp'))}", *(f"  {each}" for each in said)]

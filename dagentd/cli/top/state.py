@@ -99,7 +99,8 @@ def told(state: State, news: News) -> State:
     match news:
         case Fetched(status, sessions):
             rows = state.rows if sessions is None else tuple(sorted(map(_row, sessions), key=lambda row: row.order))
-            return _selecting(replace(state, away="", status=status, rows=rows), state.selected)
+            doing = frozenset(str(each.get("sessionId")) for each in status.get("compacting", ()))
+            return _selecting(replace(state, away="", status=status, rows=rows, compacting=doing), state.selected)
         case Happened(event):
             return _happened(state, event)
         case Away(why):

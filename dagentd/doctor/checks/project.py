@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dagentd import paths
 from dagentd import settings as loading
+from dagentd.adapters import beneath
 from dagentd.adapters.git.command import ask
 from dagentd.adapters.lock import holder, is_held
 from dagentd.adapters.temps import Temps
@@ -117,6 +118,6 @@ def set_aside(folders: Iterable[SessionFolder], known: Collection[str]) -> Findi
 
 def _aside_in(folder: Path) -> Iterator[str]:
     try:
-        yield from (str(folder / name) for name in os.listdir(folder) if _ASIDE.fullmatch(name))
+        yield from (str(folder / name) for name in beneath.names(folder) if _ASIDE.fullmatch(name))
     except OSError:  # gone, or told as a folder that may not be read
         return

@@ -16,12 +16,12 @@ from dagentd.adapters.marks import Mark
 from dagentd.errors import DagentdError, NotAllowed
 from dagentd.jobs.agx import asked, branches, tidying, windows
 from dagentd.jobs.agx.conversations import Conversations
-from dagentd.model.agx import Raw, section
+from dagentd.model.agx import Raw, section, units
 from dagentd.model.agx import index as indexing
 from dagentd.model.agx.cleanup import Step
 from dagentd.model.agx.config import Config, effective
 from dagentd.settings.tables import Agx as AgxSettings
-from dagentd.store.agx import configs
+from dagentd.store.agx import configs, logs
 from dagentd.store.agx.folder import AgxFolder
 from dagentd.store.agx.index import GlobalIndex
 from dagentd.store.agx.sessions import Sessions
@@ -37,6 +37,7 @@ class Agx:
         self._settings, self._roots = settings, roots
         self._index = GlobalIndex(paths.agx_index_file(), _document, self._folders)
         self._conversations = Conversations()
+        self._behind: dict[Path, DagentdError] = {}  # whose part of the index could not be written, and why
         self._cleaned: dict[Path, datetime] = {}
         self._settled: dict[Path, Seen] = {}
 
@@ -48,9 +49,12 @@ class Agx:
         return Sessions(AgxFolder(root), self.config(root))
 
     def config(self, root: Path | None) -> Config:
-        given = self._settings()
-        own = {} if root is None else configs.of_project(AgxFolder(root))
-        return effective(configs.user(), own, cleanup_days=given.cleanup_days, index_interval=given.index_interval_s)
+        given, home = self._settings(), configs.load(configs.user())
+        own = None if root is None else configs.load(configs.of_project(AgxFolder(root)))
+        return effective(
+            home.believed, own.believed if own else {}, cleanup_days=given.cleanup_days,
+            index_interval=given.index_interval_s, is_certain=not (home.errors or (own and own.errors)),
+        )  # fmt: skip
 
     def listed(self, root: Path | None, state: str | None = None) -> list[Raw]:
         """Entries as in the index; of one project from its files, with which of them is current."""
@@ -74,7 +78,7 @@ class Agx:
         sessions = self.sessions(root)
         with contextlib.suppress(DagentdError):
             if sessions.folder.is_there() and windows.refresh(sessions, tmux.sessions(), clock.now()):
-                self.updated([root])
+                self._follow(root)
         return sessions
 
     def has(self, root: Path, session_id: str) -> bool:
@@ -91,6 +95,9 @@ class Agx:
     def archive(self, root: Path, session_id: str) -> Raw:
         return self._followed(root, asked.archive(self.sessions(root), session_id, clock.now()))
 
+    def complete(self, root: Path, session_id: str) -> Raw:
+        return self._followed(root, asked.complete(self.sessions(root), session_id, clock.now()))
+
     def restore(self, root: Path, session_id: str) -> Raw:
         return self._followed(root, asked.restore(self.sessions(root), session_id, clock.now()))
 
@@ -99,12 +106,22 @@ class Agx:
         found = self._conversations.given(root, claude_id, now)
         return self._followed(root, asked.claude(sessions, session_id or asked.current(sessions), found, now))
 
-    def open(self, root: Path, session_id: str | None, confirm: windows.Confirm) -> tuple[str, bool]:
-        """The name of the tmux session, and whether it was made now."""
-        sessions = self.sessions(root)
-        opened = windows.open_session(sessions, session_id or asked.current(sessions), confirm, clock.now())
-        self.updated([root])
+    def open(
+        self, root: Path, session_id: str | None, confirm: windows.Confirm, offer: windows.Confirm = lambda _: False
+    ) -> tuple[str, bool]:
+        """The name of the tmux session, and whether it was made now. `confirm` is asked for the commands of the
+        project, without which it does not open; `offer` for the one that resumes its conversation."""
+        sessions, now = self.sessions(root), clock.now()
+        if session_id is not None and asked.is_due(sessions, session_id):
+            asked.new(sessions, session_id, "", (), now)
+        opened = windows.open_session(sessions, session_id or asked.current(sessions), confirm, offer, now)
+        self._follow(root)
         return opened
+
+    def closed(self, root: Path, name: str) -> None:
+        """The user left the tmux session of this name."""
+        windows.closed(self.sessions(root), name, clock.now())
+        self._follow(root)
 
     def cleanup_plan(self, root: Path, names: Sequence[str] = ()) -> list[Step]:
         sessions = self.sessions(root)
@@ -112,10 +129,10 @@ class Agx:
 
     def cleanup(self, root: Path, names: Sequence[str] = ()) -> list[Step]:
         """What was done of the plan."""
-        steps = self.cleanup_plan(root, names)
-        if steps:
-            steps = tidying.apply(self.sessions(root), steps, clock.now())
-            self.updated([root], cleaned=bool(steps))
+        sessions, steps = self.sessions(root), self.cleanup_plan(root, names)
+        if steps or (not names and sessions.folder.is_there()):
+            steps = tidying.apply(sessions, steps, clock.now(), checked=not names)
+            self._follow(root, cleaned=bool(steps))
         return steps
 
     def index(self, rebuild: bool = False) -> Raw:
@@ -131,9 +148,10 @@ class Agx:
         sessions, now = self.sessions(root), clock.now()
         if not sessions.folder.is_there() or self._settled.get(root) == (before := _seen(sessions.folder)):
             return
-        configs.migrate_project(sessions.folder, sessions.config.backup_count, now)
+        configs.migrate(configs.of_project(sessions.folder), sessions.config.backup_count, now)
         sessions.migrate(now)
         branches.follow(sessions, now)
+        asked.keep_one_default(sessions, now)
         # HEAD as it was before: one that moves while it is followed is then known to be another.
         self._settled[root] = before[0], _seen(sessions.folder)[1]
 
@@ -143,14 +161,16 @@ class Agx:
         if not sessions.folder.is_there():
             return
         self._conversations.refresh(sessions, now)
-        if root not in self._cleaned or now - self._cleaned[root] >= _DAILY:
+        if root not in self._cleaned:
+            self._cleaned[root] = tidying.last_check(sessions)
+        if now - self._cleaned[root] >= _DAILY:
             self.cleanup(root)
             self._cleaned[root] = now
 
     def check_all(self) -> None:
         """What tmux says of all projects at once, and the index. What fails leaves the rest, and is raised last."""
         errors: list[DagentdError] = []
-        for act in (self._migrate_configuration, partial(self._check_tmux, errors), self.check_index):
+        for act in (self._keep_home, partial(self._check_tmux, errors), self.check_index):
             try:
                 act()
             except DagentdError as error:
@@ -158,8 +178,10 @@ class Agx:
         if errors:
             raise errors[0]
 
-    def _migrate_configuration(self) -> None:
-        configs.migrate_user(self.config(None).backup_count, clock.now())
+    def _keep_home(self) -> None:
+        config, now = self.config(None), clock.now()
+        configs.migrate(configs.user(), config.backup_count, now)
+        logs.expire(config.log_days, now)
 
     def _check_tmux(self, errors: list[DagentdError]) -> None:
         there = [folder.root for folder in self._folders()]
@@ -176,25 +198,57 @@ class Agx:
         known = self._folders() or os.path.lexists(paths.agx_index_file())
         if known and self._keeps_index():
             self._index.check()
+            self._behind.clear()
 
     def updated(self, roots: Iterable[Path], *, cleaned: bool = False) -> None:
-        """The index follows."""
-        if self._keeps_index():
-            self._index.update([AgxFolder(root) for root in roots], cleaned=cleaned)
+        """The index follows, also where it could not before."""
+        due = {*roots, *self._behind}
+        try:
+            if self._keeps_index():
+                self._index.update(map(AgxFolder, due), cleaned=cleaned)
+        except DagentdError as error:
+            self._behind |= dict.fromkeys(due, error)
+            raise
+        for root in due:
+            self._behind.pop(root, None)
+
+    def is_behind(self) -> bool:
+        return bool(self._behind)
+
+    def interval(self) -> int:
+        """Seconds from one check to the next: an index that asks for another time than the usual one has it."""
+        own = units.seconds(self._index.summary().get("syncInterval"))
+        usual = units.seconds(indexing.new()["syncInterval"])
+        return own if own and own != usual else self.config(None).index_interval
 
     def problems(self) -> list[DagentdError]:
-        return self._index.errors()
+        """What is wrong with files, as far as it holds up nobody."""
+        files = [configs.user(), *map(configs.of_project, self._folders())]
+        return [
+            *self._behind.values(),
+            *self._index.errors(),
+            *(error for file in files for error in configs.load(file).errors),
+        ]
 
     def forget(self, root: Path) -> None:
         self._cleaned.pop(root, None)
         self._settled.pop(root, None)
+        self._behind.pop(root, None)
         self._index.forget(root)
 
     # --- inside -------------------------------------------------------------------------------------------
 
     def _followed(self, root: Path, raw: Raw) -> Raw:
-        self.updated([root])
-        return raw
+        """What was asked for is done; where the index could not follow, the answer says so."""
+        wrong = self._follow(root)
+        return raw if wrong is None else {**raw, "note": f"The global index is behind, and follows later: {wrong}"}
+
+    def _follow(self, root: Path, *, cleaned: bool = False) -> DagentdError | None:
+        try:
+            self.updated([root], cleaned=cleaned)
+        except DagentdError as error:
+            return error
+        return None
 
     def _keeps_index(self) -> bool:
         return self._settings().enabled and self.config(None).global_index and self._index.is_automatic()

@@ -36,15 +36,24 @@ def new(sessions: Sessions, name: str | None, description: str, tags: Sequence[s
     raw = session.new(session_id, root, sessions.config, variant, branches.state(sessions, where), now)
     raw = session.entered(changed(raw, "metadata", description=description, tags=list(tags)), "initial_switch", now)
     with sessions.writing() as writing:
-        writing.create(raw)
+        raw = writing.create(raw)
         if where.branch is not None and sessions.last_branch() is None:
             writing.set_branch(where.branch)
         branches.leave(sessions, writing, session_id, "switched", now)
         writing.set_current(session_id)
+    keep_one_default(sessions, now)
     return raw
 
 
+def is_due(sessions: Sessions, session_id: str) -> bool:
+    """Whether it is one of the project's variants that nobody has used yet."""
+    wanted = session_id in sessions.config.variants and sessions.config.auto_create
+    return wanted and not os.path.lexists(sessions.folder.session_file(session_id))
+
+
 def switch(sessions: Sessions, session_id: str, now: datetime) -> Raw:
+    if is_due(sessions, session_id):
+        return new(sessions, session_id, "", (), now)
     if lifecycle.state_of(sessions.load(session_id)) == "archived":
         hint = f"dagentd agx restore {session_id}"
         raise Conflict("is archived", path=sessions.folder.session_file(session_id), hint=hint)
@@ -53,21 +62,43 @@ def switch(sessions: Sessions, session_id: str, now: datetime) -> Raw:
 
 
 def _enter(sessions: Sessions, writing: Writing, session_id: str, reason: str, now: datetime) -> Raw:
-    count = sessions.config.statistics
-    raw = writing.update(session_id, lambda raw: session.entered(raw, reason, now, count=count), now)
+    raw = writing.update(session_id, lambda raw: session.entered(raw, reason, now), now)
     branches.leave(sessions, writing, session_id, "switched", now)
     writing.set_current(session_id)
     return raw
 
 
+def complete(sessions: Sessions, session_id: str, now: datetime) -> Raw:
+    """What it was for is done; to switch to it goes on with it."""
+    return _end(sessions, session_id, "completed", "completed_by_user", now)
+
+
 def archive(sessions: Sessions, session_id: str, now: datetime) -> Raw:
+    return _end(sessions, session_id, "archived", "archived_by_user", now)
+
+
+def _end(sessions: Sessions, session_id: str, state: str, reason: str, now: datetime) -> Raw:
     with sessions.writing() as writing:
-        raw = writing.update(
-            session_id, lambda raw: tidying.archived(raw, sessions, "archived_by_user", now), now, backup=True
-        )
+        raw = writing.update(session_id, lambda raw: session.left(raw, state, reason, now), now, backup=True)
         if sessions.current() == session_id:
             writing.set_current(None)
         return raw
+
+
+def keep_one_default(sessions: Sessions, now: datetime) -> None:
+    """That of the variant which is configured, else the first that says it is."""
+    found, wanted = sessions.all()[0], sessions.config.default_variant
+    default = session.default_of(found, wanted)
+    chosen = default["sessionId"] if default else None
+    due = [str(raw["sessionId"]) for raw in found if session.is_default(raw) != (raw["sessionId"] == chosen)]
+
+    def change(raw: Raw) -> Raw:
+        return changed(raw, "metadata", isDefault=raw["sessionId"] == chosen)
+
+    if due:
+        with sessions.writing() as writing:
+            for session_id in due:
+                writing.update(session_id, change, now)
 
 
 def restore(sessions: Sessions, session_id: str, now: datetime) -> Raw:
@@ -83,9 +114,11 @@ def restore(sessions: Sessions, session_id: str, now: datetime) -> Raw:
                 raise
         if lifecycle.state_of(sessions.load(session_id)) != "archived":
             return sessions.load(session_id)
-        return writing.update(session_id, lambda raw: tidying.restored(raw, sessions, now), now, backup=True)
+        return writing.update(session_id, lambda raw: tidying.restored(raw, now), now, backup=True)
 
 
 def claude(sessions: Sessions, session_id: str, found: Claude, now: datetime) -> Raw:
     with sessions.writing() as writing:
-        return writing.update(session_id, lambda raw: session.accessed(session.with_claude(raw, found), now), now)
+        return writing.update(
+            session_id, lambda raw: session.accessed(session.with_claude(raw, found, sessions.config), now), now
+        )

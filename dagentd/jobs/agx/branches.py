@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 from datetime import datetime
 
+from dagentd.adapters.git.command import ask
 from dagentd.adapters.git.repository import Head, head
 from dagentd.adapters.git.status import status
 from dagentd.errors import DagentdError
-from dagentd.model.agx import Raw, section, session
+from dagentd.model.agx import Raw, lifecycle, section, session
 from dagentd.model.agx.session import Git
 from dagentd.store.agx.sessions import Sessions, Writing
 
-CHECKOUT, LEFT = "branch_checkout", "branch_left"
+CHECKOUT, LEFT, MERGED = "branch_checkout", "branch_left", "branch_merged"
+_COMMITS = "5000"  # that are looked at when the default branch moved
 
 
 def follow(sessions: Sessions, now: datetime) -> bool:
@@ -31,11 +33,14 @@ def follow(sessions: Sessions, now: datetime) -> bool:
     if not there and not wanted and last == where.branch:
         return False
     git = state(sessions, where) if there or wanted else Git()
+    merged = _merged(sessions, sessions.load(session_id), where) if there else []
     with sessions.writing() as writing:
         if not there and wanted:
             writing.create(session.new(session_id, sessions.folder.root, sessions.config, where.branch, git, now))
         if there or wanted:
             _renew(sessions, writing, session_id, git, now, enter=moved and wanted)
+        for each in merged:
+            writing.update(each, lambda raw: lifecycle.moved(raw, "completed", MERGED, now), now)
         writing.set_branch(where.branch)  # last: until then a checkout that was only half followed is found again
     return True
 
@@ -43,7 +48,7 @@ def follow(sessions: Sessions, now: datetime) -> bool:
 def _renew(sessions: Sessions, writing: Writing, session_id: str, git: Git, now: datetime, *, enter: bool) -> None:
     def change(raw: Raw) -> Raw:
         raw = session.with_git(raw, git)
-        return session.entered(raw, CHECKOUT, now, count=sessions.config.statistics) if enter else raw
+        return session.entered(raw, CHECKOUT, now) if enter else raw
 
     writing.update(session_id, lambda raw: session.accessed(change(raw), now), now)
     if enter:
@@ -52,11 +57,47 @@ def _renew(sessions: Sessions, writing: Writing, session_id: str, git: Git, now:
 
 
 def leave(sessions: Sessions, writing: Writing, entered: str, reason: str, now: datetime) -> None:
-    """The session that was current until now pauses; one that cannot be read holds up nobody."""
+    """The session that was current until now pauses, unless its tmux session runs; one that cannot be read holds up
+    nobody."""
+
+    def change(raw: Raw) -> Raw:
+        runs = section(raw, "tmux").get("isActive") is True or lifecycle.state_of(raw) != "active"
+        return raw if runs else session.left(raw, "paused", reason, now)
+
     before = sessions.current()
     if before is not None and before != entered:
         with contextlib.suppress(DagentdError):
-            writing.update(before, lambda raw: session.left(raw, reason, now, count=sessions.config.statistics), now)
+            writing.update(before, change, now)
+
+
+def _merged(sessions: Sessions, own: Raw, where: Head) -> list[str]:
+    """Sessions of branches that have come into the default one with its last move. Its own commits are told from those
+    of a branch that was fast-forwarded by what that branch's session has seen being made."""
+    before, root = section(own, "project").get("gitCommit"), sessions.folder.root
+    if not session.is_default(own) or not before or not where.commit or where.commit.startswith(before):
+        return []
+    others = [raw for raw in sessions.all()[0] if _could_be_merged(raw, own)]
+    if not others:
+        return []
+    try:
+        new = [ask(root, "rev-list", "--max-count", _COMMITS, *options, where.commit, f"^{before}", "--").split()
+               for options in ((), ("--first-parent",))]  # fmt: skip
+    except DagentdError:  # what was there before is gone, as after a rebase
+        return []
+    straight = {each[: len(before)] for each in new[1]}
+    every = {each[: len(before)] for each in new[0]}
+    found = []
+    for raw in others:
+        tip, start = (section(raw, "project").get(name) for name in ("gitCommit", "gitStart"))
+        if tip in every and (tip not in straight or (start and start != tip)):
+            found.append(str(raw["sessionId"]))
+    return found
+
+
+def _could_be_merged(raw: Raw, own: Raw) -> bool:
+    runs = section(raw, "tmux").get("isActive") is True
+    ended = lifecycle.state_of(raw) in ("completed", "archived")
+    return raw["sessionId"] != own["sessionId"] and session.branch_of(raw) is not None and not runs and not ended
 
 
 def state(sessions: Sessions, where: Head) -> Git:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from dagentd import paths
@@ -14,6 +15,7 @@ from dagentd.adapters.marks import Mark
 from dagentd.errors import DagentdError
 from dagentd.model import ids, times
 from dagentd.model.agx import Raw, naming, section, session, stamp, transcript
+from dagentd.model.agx.config import Config
 from dagentd.model.agx.session import Claude
 from dagentd.model.agx.transcript import Transcript
 from dagentd.store.agx.sessions import Sessions
@@ -27,26 +29,26 @@ class Conversations:
 
     def __init__(self) -> None:
         self._read: dict[Path, tuple[Mark, Transcript]] = {}
-        self._folders: dict[Path, tuple[Mark | None, ...]] = {}
+        self._seen: dict[Path, tuple[tuple[Mark | None, ...], Config]] = {}
 
     def refresh(self, sessions: Sessions, now: datetime, *, always: bool = False) -> bool:
         """The newest conversation on a session's branch is its own, unless it was given a later one. Whether anything
         was written."""
-        root = sessions.folder.root
+        root, config = sessions.folder.root, sessions.config
         seen = tuple(marks.of(each) for path in _newest(root) for each in (path, path.parent))
-        if not seen or (not always and self._folders.get(root) == seen):
+        if not seen or (not always and self._seen.get(root) == (seen, config)):
             return False
         found = {path: self._transcript(path, root) for path in _newest(root)}
         due = {}
         for raw in sessions.all()[0]:
             claude = _own(raw, found)
-            if claude is not None and session.with_claude(raw, claude) != raw:
+            if claude is not None and session.with_claude(raw, claude, config) != raw:
                 due[str(raw["sessionId"])] = claude
         if due:
             with sessions.writing() as writing:
                 for session_id, claude in due.items():
-                    writing.update(session_id, lambda raw, claude=claude: session.with_claude(raw, claude), now)  # type: ignore[misc]
-        self._folders[root] = seen
+                    writing.update(session_id, partial(session.with_claude, found=claude, config=config), now)
+        self._seen[root] = seen, config
         return bool(due)
 
     def given(self, root: Path, claude_id: str, now: datetime) -> Claude:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dagentd.adapters import tmux
 from dagentd.errors import NotAllowed
-from dagentd.model.agx import Raw, changed, naming, section, session
+from dagentd.model.agx import Raw, changed, naming, section, session, stamp
 from dagentd.model.agx import windows as planning
 from dagentd.model.agx.config import Window
 from dagentd.model.agx.session import Tmux
@@ -32,7 +32,7 @@ def refresh(sessions: Sessions, running: Mapping[str, Tmux], now: datetime) -> b
 
 def _with(sessions: Sessions, raw: Raw, running: Mapping[str, Tmux], now: datetime) -> Raw:
     live = own(raw, running, sessions.folder.root)
-    return session.with_tmux(raw, live, now, count=sessions.config.statistics)
+    return session.with_tmux(raw, live, now)
 
 
 def own(raw: Raw, running: Mapping[str, Tmux], root: Path) -> Tmux | None:
@@ -51,31 +51,46 @@ def concerned(roots: Iterable[Path], running: Mapping[str, Tmux], entries: Itera
     return {root for root in roots if str(root) in believed or any(is_in(each, root) for each in running.values())}
 
 
-def open_session(sessions: Sessions, session_id: str, confirm: Confirm, now: datetime) -> tuple[str, bool]:
+def open_session(
+    sessions: Sessions, session_id: str, confirm: Confirm, offer: Confirm, now: datetime
+) -> tuple[str, bool]:
     """The name of its tmux session, and whether that was made now. Commands that come with the project are run only
-    if the user has seen just these and said yes."""
-    root = sessions.folder.root
+    if the user has seen just these and said yes; to go on with its conversation is offered likewise."""
+    root, config = sessions.folder.root, sessions.config
     raw, running = sessions.load(session_id), tmux.sessions()
-    live = own(raw, running, root)
+    live, resumed = own(raw, running, root), False
     if live is None:
-        windows = planning.wanted(raw, sessions.config, root)
+        windows = planning.wanted(raw, config, root)
         _confirm(raw, sessions, windows, confirm)
+        resume = planning.resuming(windows, raw, config)
+        if resume is not None and (resumed := _is_confirmed(root, [resume[1]], offer)):
+            windows[resume[0]] = resume[1]
         name = _free(raw, sessions, running, session_id)
-        tmux.create(name, windows, sessions.config.startup_command, float(sessions.config.attach_timeout))
+        tmux.create(name, windows, config.startup_command, float(config.attach_timeout))
     else:
         name = live.name
-    _note(sessions, session_id, name, now)
+    _note(sessions, session_id, name, resumed, now)
     return name, live is None
 
 
-def _note(sessions: Sessions, session_id: str, name: str, now: datetime) -> None:
+def closed(sessions: Sessions, name: str, now: datetime) -> None:
+    """Somebody was in this tmux session until now; it may run on or have ended."""
+    running = tmux.sessions()
+    held = [raw["sessionId"] for raw in sessions.all()[0] if section(raw, "tmux").get("sessionName") == name]
+    with sessions.writing() as writing:
+        for session_id in held:
+            writing.update(session_id, lambda raw: _with(sessions, session.accessed(raw, now), running, now), now)
+
+
+def _note(sessions: Sessions, session_id: str, name: str, resumed: bool, now: datetime) -> None:
     from dagentd.jobs.agx import branches
 
-    live, count = tmux.sessions().get(name), sessions.config.statistics
+    live = tmux.sessions().get(name)
 
     def change(raw: Raw) -> Raw:
         raw = changed(raw, "tmux", sessionName=name)
-        return session.entered(session.with_tmux(raw, live, now, count=count), "attachment", now, count=count)
+        raw = changed(raw, "claude", "resumeInfo", lastResumeAttempt=stamp(now)) if resumed else raw
+        return session.entered(session.with_tmux(raw, live, now), "attachment", now)
 
     with sessions.writing() as writing:
         writing.update(session_id, change, now)
@@ -92,14 +107,18 @@ def _free(raw: Raw, sessions: Sessions, running: Mapping[str, Tmux], session_id:
 
 
 def _confirm(raw: Raw, sessions: Sessions, windows: Sequence[Window], confirm: Confirm) -> None:
-    root = sessions.folder.root
-    commands = [each for each in windows if each.command]
-    if not commands or not planning.from_project(raw, sessions.config):
+    if not planning.from_project(raw, sessions.config) or _is_confirmed(sessions.folder.root, windows, confirm):
         return
-    seen = planning.digest(root, windows)
-    if confirmed.is_confirmed(root, seen):
-        return
+    hint = "Look at them in .agx/config.json, and run `dagentd agx open` again."
+    raise NotAllowed("the commands of its windows were not confirmed", path=sessions.folder.config_file, hint=hint)
+
+
+def _is_confirmed(root: Path, windows: Sequence[Window], confirm: Confirm) -> bool:
+    """Whether the user has said yes to just these commands, now or before."""
+    commands, seen = [each for each in windows if each.command], planning.digest(root, windows)
+    if not commands or confirmed.is_confirmed(root, seen):
+        return True
     if not confirm(commands):
-        hint = "Look at them in .agx/config.json, and run `dagentd agx open` again."
-        raise NotAllowed("the commands of its windows were not confirmed", path=sessions.folder.config_file, hint=hint)
+        return False
     confirmed.confirm(root, seen)
+    return True

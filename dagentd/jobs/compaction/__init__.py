@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.errors import DagentdError
+from dagentd.errors import Conflict, DagentdError
 from dagentd.jobs.compaction.diff import described as described
+from dagentd.jobs.compaction.proposing import LOCAL, Proposer
 from dagentd.jobs.compaction.proposing import How as How
 from dagentd.jobs.compaction.proposing import Proposal as Proposal
-from dagentd.jobs.compaction.proposing import Proposer
 from dagentd.jobs.compaction.weighing import Scales as Scales
 from dagentd.jobs.sizes import room
 from dagentd.model.documents import version_of
@@ -36,23 +36,27 @@ class Compactor:
     def compact(self, session: Session, settings: Settings, how: How) -> dict[str, Any]:
         """Propose and apply, and tell whoever listens. CompactionFailed leaves all as it was; so does Conflict, if the
         session changed meanwhile."""
-        parts, count = self.scales.exactly(session, settings), session.messages(0)[1]
+        parts, count = self.scales.exactly(session, settings), session.in_chat
         session.announce("session:compaction-start", messages_count=count, estimated_tokens=parts.total)
         try:
             found = self.propose(session, settings, how)
-            return self.apply(session, found) if found is not None else self._nothing(session)
+            return self._nothing(session) if found is None else self.apply(session, found, late=found.backend != LOCAL)
         except DagentdError as error:
             session.announce("session:compaction-error", error=error.message, hint=error.hint)
-            self.ledger.compacted(_about(session) | {"outcome": "failed", "error": error.message})
+            outcome = "discarded" if isinstance(error, Conflict) else "failed"
+            self.ledger.compacted(_about(session) | {"outcome": outcome, "error": error.message})
             raise
 
-    def apply(self, session: Session, proposal: Proposal) -> dict[str, Any]:
-        """Exactly what was proposed; Conflict if the session is not as it was then."""
-        version = session.compact(proposal.start, proposal.ids, proposal.checkpoint)
+    def apply(self, session: Session, proposal: Proposal, *, late: bool = False) -> dict[str, Any]:
+        """Exactly what was proposed; Conflict if the session is not as it was then. `late`: it may take the place of
+        what was done without a model while one was asked."""
+        version = session.compact(proposal.start, proposal.ids, proposal.checkpoint, late=late)
         count, reclaimed = len(proposal.turns), proposal.reclaimed
-        note = {"note": proposal.note} if proposal.note else {}
+        note = {key: told for key in ("note", "remains") if (told := getattr(proposal, key))}
         sizes = {"messages": count, "before": proposal.parts.total, "after": proposal.total_after, "outcome": "done"}
-        self.ledger.compacted(_about(session) | {"method": proposal.backend, "model": proposal.model, **sizes, **note})
+        dropped = {"dropped": proposal.dropped} if proposal.dropped else {}
+        about = {"method": proposal.backend, "model": proposal.model, **sizes, **dropped, **note}
+        self.ledger.compacted(_about(session) | about)
         at = proposal.checkpoint["compactionInfo"]["compactedAt"]
         return {"method": proposal.backend, **_complete(session, count, reclaimed, version, at), **note}
 

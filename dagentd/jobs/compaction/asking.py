@@ -1,96 +1,101 @@
-"""Asking a model to compact: in portions that fit, each answer judged, and corrected once."""
+"""Asking a model to compact: in portions that fit, each operation judged alone, and the bad ones asked about once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dagentd.adapters.claude import CallFailed
+from dagentd.errors import LimitReached
 from dagentd.jobs.compaction.calling import Calls
-from dagentd.model.compaction import local, prompt
-from dagentd.model.compaction.acceptance import faults
-from dagentd.model.compaction.chunks import chunks
-from dagentd.model.compaction.items import Item
-from dagentd.model.compaction.operations import Add, Change, Operation, Supersede, perform
+from dagentd.model.compaction import answers, local, prompt
+from dagentd.model.compaction.acceptance import Bad, Judge
+from dagentd.model.compaction.items import Record
+from dagentd.model.compaction.operations import Add, Change, Operation, perform
+from dagentd.model.compaction.portions import Portion, first_portion, fitting
 from dagentd.model.compaction.turns import Turn
-from dagentd.model.jsontext import Undecodable
 from dagentd.model.redaction import redacted
 
-_ROOM = 80_000  # tokens of messages in one call: over 100 000 in all, each costs five times as much
+_ROOM = 80_000  # tokens in one call: over 100 000 each costs five times as much
 _HALVINGS = 3
+_SHORT = 5  # a second question has less than this part of the first
 
 
-@dataclass(frozen=True)
+@dataclass
 class Asked:
-    items: list[Item]
-    changes: list[Change]
-    model: str
+    """How far a model came: `rest` are the messages that it was not asked about, because of `failure`."""
+
+    record: Record
+    rest: list[Turn]
+    changes: list[Change] = field(default_factory=list)
+    dropped: int = 0  # operations that were not accepted
+    failure: CallFailed | LimitReached | None = None
+
+    def take(self, operations: Sequence[Operation], at: str) -> None:
+        self.record, changed = perform(self.record, operations, at)
+        self.changes += changed
 
 
-def compacted(calls: Calls, items: Sequence[Item], turns: Sequence[Turn], at: str) -> Asked:
-    """The items afterwards; CallFailed or LimitReached if they cannot be had."""
-    room, halvings = int(_ROOM / calls.factor()), 0
+def compacted(calls: Calls, record: Record, turns: Sequence[Turn], at: str, size: int) -> Asked:
+    """The record afterwards, of about `size` items. What one portion came to is not lost through a later one;
+    CallFailed or LimitReached if the first cannot be had."""
     aliases = {turn.id: f"m{number}" for number, turn in enumerate(turns, 1)}
-    held, changes, rest = list(items), list[Change](), list(turns)
-    while rest:
-        portion = next(chunks(rest, room, calls.count))
+    asked, room, halvings, system = Asked(record, list(turns)), _ROOM, _HALVINGS, prompt.system(size)
+    while asked.rest:
+        spare = int(room / calls.factor()) - calls.count(system) - calls.count(prompt.record(asked.record))
+        portion = first_portion(asked.rest, aliases, max(spare, room // 8), calls.count)
         try:
-            operations = _operations(calls, held, portion, aliases)
-        except CallFailed as error:
-            if error.kind != "too long" or halvings == _HALVINGS:
+            operations, dropped = _answered(calls, system, asked.record, portion)
+        except (CallFailed, LimitReached) as error:
+            if isinstance(error, CallFailed) and error.kind == "too long" and halvings:
+                room, halvings = room // 2, halvings - 1
+                continue
+            if len(asked.rest) == len(turns):
                 raise
-            room, halvings = room // 2, halvings + 1
-            continue
-        held, changed = perform(held, operations, at)
-        changes += changed
-        rest = rest[len(portion) :]
-    return Asked(held, changes, calls.model)
+            asked.failure = error
+            break
+        asked.take(operations, at)
+        asked.dropped += dropped
+        asked.rest = asked.rest[len(portion.turns) :]
+    asked.take(_passed_over(asked.record, turns[: len(turns) - len(asked.rest)]), at)
+    return asked
 
 
-def _operations(calls: Calls, items: Sequence[Item], turns: Sequence[Turn], aliases: dict[str, str]) -> list[Operation]:
-    """Accepted, or corrected once; with what the user demanded and the model passed over."""
-    asked = prompt.ask(items, turns, aliases)
-    named = {aliases[turn.id]: turn for turn in turns}
-    answer = calls.ask((asked,))
-    operations, wrong = _judged(answer.text, items, named)
-    if wrong:
-        again = calls.ask((asked, redacted(answer.text), redacted(prompt.ask_again(wrong))))
-        operations, wrong = _judged(again.text, items, named)
-    if wrong:
-        raise CallFailed("refused", f"the answer was not accepted: {wrong[0]}")
-    own = [_with_ids(operation, named) for operation in operations]
-    return [*own, *_passed_over(own, items, turns)]
+def _answered(calls: Calls, system: str, record: Record, portion: Portion) -> tuple[list[Operation], int]:
+    """What is accepted of an answer, and how many operations are not."""
+    held = prompt.record(record)
+    room = sum(map(calls.count, (system, held, portion.sent))) // _SHORT
+    judge = Judge(record, portion.turns)
+    answer = calls.ask(system, portion.sent, held).text
+    found = answers.found_in(answer)
+    if found is None:
+        spare = room - calls.count(prompt.SYSTEM_FORM)
+        found = answers.found_in(calls.ask(prompt.SYSTEM_FORM, fitting(redacted(answer), spare, calls.count)).text)
+        good, bad = judge.judge(found or ())
+    else:
+        good, bad = judge.judge(found)
+        more = _put_right(calls, judge, bad, room) if bad else []
+        good, bad = [*good, *more], bad[len(more) :]
+    if found is None or (bad and not good):
+        told = bad[0].why if bad else "it has no operations"
+        raise CallFailed("refused", f"the answer was not accepted: {told}")
+    return good, len(bad)
 
 
-def _judged(text: str, items: Sequence[Item], named: dict[str, Turn]) -> tuple[list[Operation], list[str]]:
+def _put_right(calls: Calls, judge: Judge, bad: Sequence[Bad], room: int) -> list[Operation]:
+    """Asked about once, alone; a call that fails costs only these."""
+    spare = room - calls.count(prompt.SYSTEM_AGAIN)
+    told = prompt.ask_again(bad, lambda text: calls.count(text) < spare)
+    if not told:
+        return []
     try:
-        operations = prompt.parse(text)
-    except Undecodable as error:
-        return [], [str(error)]
-    return operations, faults(operations, items, named)
+        found = answers.found_in(calls.ask(prompt.SYSTEM_AGAIN, told).text)
+    except (CallFailed, LimitReached):
+        return []
+    return judge.judge((found or [])[: len(bad)])[0]
 
 
-def _with_ids(operation: Operation, named: dict[str, Turn]) -> Operation:
-    """The messages by their own ids, and no secret in what came back."""
-    sources = tuple(named[alias].id for alias in operation.sources)
-    if isinstance(operation, Add | Supersede):
-        return operation.model_copy(update={"sources": sources, "text": redacted(operation.text)})
-    return operation.model_copy(update={"sources": sources})
-
-
-def _passed_over(own: Sequence[Operation], items: Sequence[Item], turns: Sequence[Turn]) -> list[Operation]:
-    """Decisions in messages of the user that no operation rests on: a model that forgets, or was talked into
-    forgetting, must not cost what the user demanded."""
-    cited = {source for operation in own for source in operation.sources}
-    changed = {operation.item for operation in own if not isinstance(operation, Add)}
-    users = {turn.id for turn in turns if turn.role == "user"} - cited
-    old = {item.id for item in items if item.list == "decisions"} - changed
-    return [
-        operation
-        for operation in local.operations(items, turns)
-        if set(operation.sources) <= users
-        and (
-            (isinstance(operation, Add) and operation.list == "decisions")
-            or (isinstance(operation, Supersede) and operation.item in old)
-        )
-    ]
+def _passed_over(record: Record, turns: Sequence[Turn]) -> list[Operation]:
+    """A model that forgets, or was talked into forgetting, must not cost what the user demanded."""
+    orders = local.uncovered_orders(record.items, turns)
+    return [Add("decisions", order.text, (order.source,), passed_over=True) for order in orders]

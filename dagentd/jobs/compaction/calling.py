@@ -8,7 +8,6 @@ from dagentd.adapters import clock
 from dagentd.adapters.claude import Answer, CallFailed, Question
 from dagentd.jobs.compaction.backends import Backend
 from dagentd.model import spend
-from dagentd.model.compaction import prompt
 from dagentd.model.spend import Caps
 from dagentd.settings.tables import Compaction
 from dagentd.store.ledger import Ledger
@@ -34,14 +33,14 @@ class Calls:
     def factor(self) -> float:
         return self._ledger.calibration().factor(self._settings.model)
 
-    def ask(self, prompts: tuple[str, ...]) -> Answer:
+    def ask(self, system: str, prompt: str, stable: str = "") -> Answer:
         """The model that is set; on failures that are its own, those that may stand in for it."""
         failure: CallFailed | None = None
         for model in (self._settings.model, *self._settings.fallback_models):
             if failure is None and not self._forced and self._ledger.rests(model) in _PASSED_ON:
                 continue  # others need not fail of that
             try:
-                answer = self._call(model, prompts)
+                answer = self._call(model, system, prompt, stable)
                 self.model = model
                 return answer
             except CallFailed as error:
@@ -50,17 +49,17 @@ class Calls:
                     raise
         raise failure or CallFailed("overloaded", "all models failed before and are tried again later")
 
-    def _call(self, model: str, prompts: tuple[str, ...]) -> Answer:
+    def _call(self, model: str, system: str, prompt: str, stable: str) -> Answer:
         seconds = self._until - clock.monotonic()
         if seconds <= 0:
             raise CallFailed("slow", "there was no time left for a call")
-        counted = self.count(prompt.SYSTEM) + sum(map(self.count, prompts))
+        counted = sum(map(self.count, (system, stable, prompt)))
         wanted = self._ledger.calibration().tokens(counted, model) + _OUT
         caps = Caps(self._settings.max_calls_per_hour, self._settings.max_tokens_per_day)
         about = self._about | {"backend": self.backend}
         name = self._ledger.begin(about, model, wanted, caps, forced=self._forced)
         try:
-            answer = self._put(Question(model, prompt.SYSTEM, prompts, prompt.schema(), seconds))
+            answer = self._put(Question(model, system, prompt, seconds, stable))
         except CallFailed as error:
             unknown = error.kind in _UNKNOWN and not error.given
             given, answered = (wanted, 0) if unknown else (error.given, error.answered)

@@ -23,6 +23,7 @@ def described(proposal: Proposal | None) -> dict[str, Any]:
         "method": proposal.backend,
         "model": proposal.model,
         **({"note": proposal.note} if proposal.note else {}),
+        **({"remains": proposal.remains} if proposal.remains else {}),
         "messages": [{"id": turn.id, "role": turn.role} for turn in proposal.turns],
         **{kind: [_shown(change) for change in changes if change.kind == kind] for kind in _KINDS},
         "itemsLeft": proposal.left,
@@ -38,18 +39,23 @@ def net(changes: Iterable[Change]) -> list[Change]:
     found: dict[str, Change] = {}
     for change in changes:
         prior = found.pop(change.before.id, None) if change.before else None
-        if prior is None:
-            found[change.after.id] = change
-        elif prior.before is not None:
-            found[change.after.id] = Change(change.kind, prior.before, change.after)
-        elif change.kind != "resolved":
-            found[change.after.id] = Change("added", None, change.after)
+        first = change.before if prior is None else prior.before
+        if change.after is not None:
+            kind = change.kind if first is not None else "added"
+            found[change.after.id] = Change(kind, first, change.after)
+        elif first is not None:
+            found[first.id] = Change(change.kind, first, None)
     return list(found.values())
 
 
 def _shown(change: Change) -> dict[str, Any]:
-    return {**_item(change.after), **({"before": _item(change.before)} if change.before else {})}
+    """What was taken out is told as it was."""
+    before = {"before": _item(change.before)} if change.before else {}
+    now = change.after or change.before
+    return {**_item(now), **before} if now else before
 
 
 def _item(item: Item) -> dict[str, Any]:
-    return {"id": item.id, "list": item.list, "text": item.text, "sources": list(item.sources)}
+    return {"id": item.id, "list": item.list, "text": item.text, "sources": list(item.sources)} | (
+        {"quote": item.quote} if item.quote else {}
+    )

@@ -8,6 +8,7 @@ from typing import Any
 
 from dagentd.adapters import clock, tokens
 from dagentd.adapters.claude import CallFailed
+from dagentd.adapters.git.span import commits_between
 from dagentd.errors import CompactionFailed, DagentdError
 from dagentd.jobs.compaction import asking, backends
 from dagentd.jobs.compaction.backends import Backend
@@ -18,9 +19,9 @@ from dagentd.jobs.sizes import calibration
 from dagentd.model import conversation, sections
 from dagentd.model.budget import Parts
 from dagentd.model.compaction import checkpoints, local
-from dagentd.model.compaction.checkpoints import DoesNotFit, Done
-from dagentd.model.compaction.items import Item, items_of
-from dagentd.model.compaction.operations import Change, perform
+from dagentd.model.compaction.checkpoints import Done
+from dagentd.model.compaction.items import Record, record_of
+from dagentd.model.compaction.operations import Change, compared
 from dagentd.model.compaction.ralph import ralph_loop
 from dagentd.model.compaction.selection import leaving
 from dagentd.model.compaction.turns import Turn, turn
@@ -32,6 +33,12 @@ from dagentd.store.ledger import Ledger
 from dagentd.store.session import Session
 
 LOCAL = "local"
+_LEAST = 1000  # tokens of a checkpoint that are worth having in any budget
+_ITEM = 60  # tokens of a good item, about
+_PARTS = {
+    "agent_description": "the agent description has", "context": "the context has", "checkpoint": "the checkpoint has",
+    "messages": "messages that stay in chat have", "user_prompt": "the prompt has",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,8 +52,10 @@ class How:
 
 @dataclass(frozen=True)
 class Proposal:
-    """`note` says why `local` did it where a model was meant to. `parts` are the sizes before; `after` is the size of
-    the checkpoint, and `freed` of the messages that leave. What these say is not held: proposals may wait for days."""
+    """`note` says why `local` did it where a model was meant to, `remains` what it is full of if it is still over its
+    threshold then; `dropped` counts operations of a model that were not accepted. `parts` are the sizes before; `after`
+    is the size of the checkpoint, and `freed` of the messages that leave. What these say is not held: proposals may
+    wait for days."""
 
     id: str
     start: Snapshot
@@ -60,6 +69,8 @@ class Proposal:
     after: int
     freed: int
     note: str = ""
+    remains: str = ""
+    dropped: int = 0
 
     @property
     def ids(self) -> list[str]:
@@ -84,8 +95,8 @@ class _Work:
     freed: int
 
     @property
-    def items(self) -> list[Item]:
-        return items_of(self.start.checkpoint)
+    def record(self) -> Record:
+        return record_of(self.start.checkpoint)
 
 
 class Proposer:
@@ -104,7 +115,7 @@ class Proposer:
         if backend is not None:
             try:
                 return self._by_model(backend, work, how)
-            except (CallFailed, DoesNotFit, DagentdError) as error:
+            except (CallFailed, DagentdError) as error:
                 note = _in_words(backend.name, error)
                 if isinstance(error, CallFailed) and error.kind == "stopped":
                     raise CompactionFailed(note, hint="It is done when dagentd runs again.") from None
@@ -116,10 +127,17 @@ class Proposer:
     def _work(self, how: How) -> _Work:
         start = self._session.before(LOCAL) if how.again else self._session.snapshot()
         turns = [turn(redacted_value(seen.raw) | {"id": seen.id}) for seen in start.messages]
-        sizes = {seen.id: self._tokens(conversation.piece(seen.raw)) for seen in start.messages}
-        keep, pinned = self._settings.compaction.keep_recent_tokens, set(pinned_messages(self._session.fields))
-        leave = turns if how.again else leaving(turns, [sizes[each.id] for each in turns], pinned, keep)
+        sizes = {seen.id: self._tokens(conversation.message(seen.raw).piece) for seen in start.messages}
+        leave = turns if how.again else self._leaving(turns, [sizes[each.id] for each in turns], how)
         return _Work(start, leave, sum(sizes[each.id] for each in leave))
+
+    def _leaving(self, turns: list[Turn], sizes: list[int], how: How) -> list[Turn]:
+        """A conversation goes on better from its last words than from a report about them; but who asks for a
+        compaction of a chat that is all recent wants one."""
+        pinned, most = set(pinned_messages(self._session.fields)), self._settings.budget.limit // 10
+        keep = min(self._settings.compaction.keep_recent_tokens, most)
+        found = leaving(turns, sizes, pinned, keep)
+        return leaving(turns, sizes, pinned, 0) if not found and how.forced else found
 
     # --- backends -----------------------------------------------------------------------------------------
 
@@ -128,46 +146,65 @@ class Proposer:
         about = {"project": str(self._session.project.root), "session": self._session.id}
         calls = Calls(backend, self._ledger, self._settings.compaction, about, count=tokens.count,
                       until=clock.monotonic() + seconds, forced=how.forced)  # fmt: skip
-        done = asking.compacted(calls, work.items, work.turns, clock.stamp())
-        return self._made(work, done.items, done.changes, backend.name, done.model)
+        size = self._room(work) // 2 // _ITEM
+        asked = asking.compacted(calls, work.record, work.turns, clock.stamp(), size)
+        record, changes, note, left = asked.record, asked.changes, "", 0
+        if asked.failure is not None:
+            record, more, left = self._ruled(record, asked.rest, self._room(work))
+            changes += more
+            note = f"{_in_words(backend.name, asked.failure)}; the last {len(asked.rest)} messages without a model"
+        made = self._made(work, record, changes, backend.name, calls.model, left)
+        return replace(made, note=note, dropped=asked.dropped)
 
     def _by_rules(self, work: _Work) -> Proposal:
-        items, changes = perform(work.items, local.operations(work.items, work.turns), clock.stamp())
-        try:
-            return self._made(work, items, changes, LOCAL, None)
-        except DoesNotFit as error:
-            hint = (
-                "Raise it, or budget.limit; or shorten `pending`, `inProgress` and `blockers` in "
-                f"{self._session.folder.document('checkpoint')}; or unpin items: dagentd show {self._session.id}"
-            )
-            raise CompactionFailed(str(error), hint=hint) from None
+        record, changes, left = self._ruled(work.record, work.turns, self._room(work))
+        return self._made(work, record, changes, LOCAL, None, left)
+
+    def _ruled(self, record: Record, turns: list[Turn], room: int) -> tuple[Record, list[Change], int]:
+        after, left = local.compacted(record, turns, room, self._tokens, clock.stamp(), self._commits(turns))
+        return after, compared(record.items, after.items), left
+
+    def _commits(self, turns: list[Turn]) -> list[tuple[str, str]]:
+        """Those that git has of that time, whoever made them."""
+        times = [turn.at for turn in turns if turn.at]
+        if not times or self._session.folder.gone:
+            return []
+        found = commits_between(self._session.folder.feature.tree.worktree, min(times), max(times))
+        return [(sha, redacted(subject)) for sha, subject in found]
 
     # --- the result ---------------------------------------------------------------------------------------
 
-    def _made(self, work: _Work, items: list[Item], changes: list[Change], backend: str, model: str | None) -> Proposal:
-        room = self._settings.compaction.checkpoint_tokens
-        items, left = checkpoints.within(items, room, self._tokens, local.is_talk)
+    def _made(
+        self, work: _Work, record: Record, changes: list[Change], backend: str, model: str | None, left: int = 0
+    ) -> Proposal:
+        record, more = checkpoints.within(record, self._room(work), self._tokens)
+        left += more
         compacted = self._parts.checkpoint + self._parts.messages
         done, before = Done(clock.stamp(), backend, model, compacted, work.freed, work.turns), work.start.checkpoint
         loop = ralph_loop(before.get("ralphLoop"), work.turns, plan_of(self._session))
-        document = checkpoints.after(before, items, left, done, loop, self._session.id)
+        document = checkpoints.after(before, record, left, done, loop, self._session.id)
         after = self._tokens(sections.checkpoint(Checkpoint.parse({**document, "version": 1})))
         document["tokens"]["checkpoint"] = after
-        self._check_goal(after, work.freed)
         start, turns = work.start.named(), tuple(each.named() for each in work.turns)
         return Proposal(uuid.uuid4().hex[:12], start, turns, document, tuple(changes), left, backend, model,
-                        self._parts, after, work.freed)  # fmt: skip
+                        self._parts, after, work.freed, remains=self._remains(after, work.freed))  # fmt: skip
 
-    def _check_goal(self, after: int, freed: int) -> None:
-        """One that was needed must end under the target, or under the threshold where the parts that stay leave no room
-        for that."""
+    def _room(self, work: _Work) -> int:
+        """Tokens for the checkpoint: what the settings allow, less where that would leave it over the target; but never
+        so little that nothing could be said."""
+        most = self._settings.compaction.checkpoint_tokens
+        rest = replace(self._parts, checkpoint=0, messages=max(0, self._parts.messages - work.freed))
         budget = budget_of(self._settings)
-        rest = replace(self._parts, checkpoint=0, messages=max(0, self._parts.messages - freed))
-        now = replace(rest, checkpoint=after)
-        reachable = budget.needs_compaction(self._parts) and not budget.over_target(rest)
-        if budget.over_target(now) if reachable else budget.needs_compaction(now):
-            told = f"with a checkpoint of {after} tokens there are still {budget.load(now)} of {budget.limit}"
-            raise DoesNotFit(told)
+        return max(min(most, _LEAST), min(most, int(budget.target * budget.limit) - budget.load(rest)))
+
+    def _remains(self, after: int, freed: int) -> str:
+        """Where it is still over its threshold, what it is full of."""
+        budget, messages = budget_of(self._settings), max(0, self._parts.messages - freed)
+        now = replace(self._parts, checkpoint=after, messages=messages)
+        if not budget.needs_compaction(now):
+            return ""
+        name, size = now.by_size()[0]
+        return f"{budget.load(now)} of {budget.limit} tokens are left; {_PARTS[name]} {size} of them"
 
     def _tokens(self, text: str) -> int:
         return self._factors.tokens(tokens.count(text), self._model)

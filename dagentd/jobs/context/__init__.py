@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dagentd.errors import DagentdError, NotAllowed, NotFound
-from dagentd.jobs.context import feature_parts
+from dagentd.jobs.context import checkouts, feature_parts
 from dagentd.jobs.context.checkouts import Checkout
 from dagentd.jobs.context.checkouts import Checkouts as Checkouts
 from dagentd.jobs.context.feature_parts import FeatureParts
@@ -17,6 +20,9 @@ from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.settings import Settings
 from dagentd.store import layout, places
 from dagentd.store.store import Store
+
+Document = dict[str, Any] | None
+InTurn = Callable[[Callable[[], Document]], Document]
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ def rebuild(
     checkout = shared.look(feature.tree.worktree, store.project.common_dir, settings, fresh=fresh)
     if checkout is None:
         return Rebuilt()
+    begin = time.time_ns()
     parts = feature_parts.read(feature, attachment_room(settings))
     plan = Plan(store.project, feature, checkout, parts, settings)
     written, errors = [], []
@@ -51,7 +58,16 @@ def rebuild(
                 written.append(folder)
         except DagentdError as error:
             errors.append((folder, error))
+    seen = checkouts.settled(checkouts.marks_of(sorted(plan.looked_at)), begin)
+    shared.note(feature.path, checkout, None if errors else seen)
     return Rebuilt(tuple(written), _elsewhere(feature, checkout, parts), tuple(errors))
+
+
+def is_current(store: Store, folder: SessionFolder, settings: Settings, shared: Checkouts) -> bool:
+    """Whether a session's context says what is so now, as far as a few stats can tell."""
+    feature = folder.feature
+    there = os.path.exists(folder.document("context"))
+    return there and shared.is_current(feature.path, feature.tree.worktree, store.project.common_dir, settings)
 
 
 def check_there(folder: SessionFolder) -> None:
@@ -60,9 +76,22 @@ def check_there(folder: SessionFolder) -> None:
         raise NotFound(told, hint=f"dagentd restore {folder.id}")
 
 
-def rebuild_one(store: Store, folder: SessionFolder, settings: Settings, shared: Checkouts) -> dict[str, Any] | None:
+def rebuild_one(
+    store: Store, folder: SessionFolder, settings: Settings, shared: Checkouts, in_turn: InTurn = lambda job: job()
+) -> dict[str, Any] | None:
     """The context of one session as it is now, with everything read anew; those of its feature are written too. None
-    if there is none, because the session or its worktree is being removed."""
+    if there is none, because the session or its worktree is being removed. `in_turn` runs a job: where the context must
+    wait for a moment, the one who asked waits, and not whoever does the job."""
+    path = folder.document("context")
+    while True:
+        found = in_turn(partial(rebuild_now, store, folder, settings, shared))
+        if (seconds := store.context_due(path)) is None:
+            return found
+        time.sleep(seconds)
+
+
+def rebuild_now(store: Store, folder: SessionFolder, settings: Settings, shared: Checkouts) -> dict[str, Any] | None:
+    """The same, once; None also where it must wait."""
     check_there(folder)
     if store.read_only:
         raise NotAllowed("is served read-only", path=store.project.root, hint="dagentd status says why.")
@@ -70,7 +99,7 @@ def rebuild_one(store: Store, folder: SessionFolder, settings: Settings, shared:
     for failed, error in rebuilt.errors:
         if _is(failed, folder):
             raise error
-    return read(folder)
+    return read(folder) if store.context_due(folder.document("context")) is None else None
 
 
 def _is(one: SessionFolder, other: SessionFolder) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import disk, files
-from dagentd.errors import DagentdError, LimitReached, NotAllowed
+from dagentd.adapters import beneath, disk
+from dagentd.errors import DagentdError, LimitReached
 from dagentd.jobs.context import texts
 from dagentd.model.project import FeatureFolder
 
@@ -47,13 +46,10 @@ def attachments(feature: FeatureFolder, listed: object, room: int) -> Attachment
 
 
 def _entry(path: Path, worktree: Path, shown: str, room: int) -> dict[str, Any]:
-    real = texts.within(path, worktree)
-    with disk.explained(path):
-        status = os.stat(real)
-        if not stat.S_ISREG(status.st_mode):
-            raise NotAllowed("is not a regular file", path=path, hint="Attach files, not folders.")
-        text = _text(files.read(real)) if 0 < status.st_size <= room else None
-    return {"name": shown, "size": status.st_size, **({"content": text} if text else {})}
+    with disk.explained(path), texts.opened(path, worktree) as file:
+        size = os.fstat(file.fileno()).st_size
+        text = _text(file.read(size)) if 0 < size <= room else None
+    return {"name": shown, "size": size, **({"content": text} if text else {})}
 
 
 def _name(path: Path, feature: FeatureFolder) -> str:
@@ -89,6 +85,6 @@ def _is_path(text: str) -> bool:
 def _in_folder(feature: FeatureFolder) -> list[Path]:
     folder = feature.path / "attachments"
     try:
-        return [folder / name for name in sorted(os.listdir(folder)) if not name.startswith(".")]
+        return [folder / name for name in sorted(beneath.names(folder)) if not name.startswith(".")]
     except OSError:  # mostly: there is none
         return []

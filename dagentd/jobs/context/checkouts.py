@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,7 +23,7 @@ _TICK = 20_000_000  # ns: a file that was written later than this before we read
 _SHORT = 7  # digits of a commit's id
 _SUBJECT = 200  # characters
 
-_Marks = tuple[tuple[str, str, marks.Mark | None], ...]
+Marks = tuple[tuple[str, str, marks.Mark | None], ...]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class _Held:
     was_checkout: bool = False
     checkout: Checkout | None = None
     asked: tuple[Head | str, Context] | None = None  # for which HEAD and which settings it was read
-    marks: _Marks | None = None  # of the files it was read from; None: they may read otherwise and look the same
+    marks: Marks | None = None  # of the files it was read from; None: they may read otherwise and look the same
 
 
 class Checkouts:
@@ -53,6 +53,7 @@ class Checkouts:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._held: dict[Path, _Held] = {}
+        self._made: dict[Path, tuple[Checkout, Marks]] = {}  # by a feature's folder: what its contexts were made from
 
     def look(self, worktree: Path, common: Path, settings: Settings, *, fresh: bool = False) -> Checkout | None:
         """`common` is the git folder it must belong to; `fresh` trusts nothing that was read before. None for one that
@@ -71,6 +72,22 @@ class Checkouts:
         with self._lock:
             self._held.pop(worktree, None)
 
+    def note(self, feature: Path, checkout: Checkout, marks: Marks | None) -> None:
+        """The contexts of a feature were made from this, and from files with these marks of its own."""
+        if marks is None:
+            self._made.pop(feature, None)
+        else:
+            self._made[feature] = checkout, marks
+
+    def is_current(self, feature: Path, worktree: Path, common: Path, settings: Settings) -> bool:
+        """Whether the contexts of a feature would be the same today: some stats, and where HEAD is."""
+        held, (checkout, known) = self._of(worktree), self._made.get(feature, (None, ()))
+        with held.lock:
+            if checkout is None or checkout is not held.checkout or held.marks is None:
+                return False
+            same = held.asked == (_head(worktree, common), settings.context)
+            return same and held.marks == _marks(worktree, checkout.sources) and known == again(known)
+
     def _of(self, worktree: Path) -> _Held:
         with self._lock:
             held = self._held.pop(worktree, None) or _Held()
@@ -84,13 +101,11 @@ class Checkouts:
     ) -> None:
         asked = (now, settings.context)
         known = held.checkout if held.asked == asked and held.marks and not fresh else None
-        if known is not None and held.marks == _marks(worktree, known.sources):
+        if known is not None and not known.notes and held.marks == _marks(worktree, known.sources):
             return
         begin = time.time_ns()
         held.asked, held.checkout = asked, _checkout(worktree, common, settings, now)
-        seen = _marks(worktree, held.checkout.sources)
-        settled = all(mark is None or mark[3] < begin - _TICK for _, _, mark in seen)
-        held.marks = seen if settled and not held.checkout.notes else None  # what was missing may be read the next time
+        held.marks = settled(_marks(worktree, held.checkout.sources), begin)
 
 
 def _head(worktree: Path, common: Path) -> Head | str:
@@ -128,10 +143,24 @@ def _checkout(worktree: Path, common: Path, settings: Settings, head: Head | str
     )
 
 
-def _marks(worktree: Path, sources: frozenset[Path]) -> _Marks:
+def _marks(worktree: Path, sources: frozenset[Path]) -> Marks:
     """What can change without HEAD: those files, which names are at the top, and which of them git ignores."""
-    looked_at = [*sorted(sources), worktree, worktree / ".gitignore", *_excludes(worktree)]
-    return tuple((str(path), real := os.path.realpath(path), marks.of(Path(real))) for path in looked_at)
+    return marks_of([*sorted(sources), worktree, worktree / ".gitignore", *_excludes(worktree)])
+
+
+def marks_of(paths: Iterable[Path | str]) -> Marks:
+    return tuple((str(path), str(real := texts.real(Path(path))), marks.of(real)) for path in paths)
+
+
+def again(known: Marks) -> Marks:
+    """The marks that the same paths have now."""
+    return marks_of(path for path, _, _ in known)
+
+
+def settled(seen: Marks, begin: int) -> Marks | None:
+    """None if one of the files was written so short a time before it was read, or later, that it may be read otherwise
+    and look the same."""
+    return seen if all(mark is None or mark[3] < begin - _TICK for _, _, mark in seen) else None
 
 
 def _excludes(worktree: Path) -> list[Path]:

@@ -20,6 +20,8 @@ from dagentd.store import layout
 
 _PATIENCE = 0.1  # seconds for a file that another program is just writing
 
+_LOOKED_AT = ("feature.json", "dag.json", "attachments")
+
 T = TypeVar("T")
 
 
@@ -31,7 +33,8 @@ class FeatureParts:
     spec: str
     attachments: list[dict[str, Any]]
     notes: tuple[str, ...]
-    sources: frozenset[Path]
+    sources: frozenset[Path]  # of texts, also where there is none yet
+    looked_at: tuple[Path, ...]  # all that would be read otherwise if it changed
 
 
 def read(feature: FeatureFolder, room: int) -> FeatureParts:
@@ -49,7 +52,8 @@ def read(feature: FeatureFolder, room: int) -> FeatureParts:
         spec=spec.text,
         attachments=attached.entries,
         notes=(*notes, *spec.notes, *attached.notes),
-        sources=spec.sources | frozenset(attached.sources),
+        sources=(sources := spec.sources | frozenset(attached.sources)),
+        looked_at=(*(feature.path / name for name in _LOOKED_AT), *sorted(sources)),
     )
 
 

@@ -78,7 +78,7 @@ class _Reading:
                 continue
             if hops < _HOPS:
                 self.take(found, path, hops + 1)
-            elif Path(os.path.realpath(found)) not in self._seen:
+            elif texts.real(found) not in self._seen:
                 self._note(found, f"is left out, being more than {_HOPS} imports away", path)
 
     def _meant(self, word: str, importer: Path) -> Path | None:

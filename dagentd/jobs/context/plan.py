@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock
+from dagentd.errors import DagentdError
 from dagentd.jobs.context.checkouts import Checkout
 from dagentd.jobs.context.feature_parts import FeatureParts
 from dagentd.jobs.sizes import Sizes
-from dagentd.model import context
+from dagentd.model import context, ids, plan
 from dagentd.model.cutting import Cut
 from dagentd.model.project import FeatureFolder, Project
 from dagentd.settings import Settings
+from dagentd.store import layout
 
 # Of context.max_claude_md_tokens, each part may have one part in so many.
-_SHARES = {"claudeMd": 1, "agentsMd": 1, "projectMd": 2, "spec": 2, "featureGoal": 10}
+_SHARES = {"claudeMd": 1, "agentsMd": 1, "projectMd": 2, "spec": 2, "featureGoal": 10, "taskDescription": 10}
+_PLANNERS = ("pm", "feature")  # who is told of all tasks
 _ATTACHED, _BYTES_PER_TOKEN = 4, 3
 _NOTES = 50
 
@@ -31,14 +35,15 @@ class Plan:
     def __init__(
         self, project: Project, feature: FeatureFolder, checkout: Checkout, parts: FeatureParts, settings: Settings
     ) -> None:
-        self._dag, self._sizes = parts.dag, Sizes(settings)
+        self._feature, self._dag, self._sizes = feature, parts.dag, Sizes(settings)
+        self.looked_at = set[Path](parts.looked_at)
         self._most = settings.context.max_claude_md_tokens
         self._notes = [*checkout.notes, *parts.notes]
         self._texts = {
             "claudeMd": checkout.claude_md, "agentsMd": checkout.agents_md, "projectMd": checkout.project_md,
             "spec": parts.spec, "featureGoal": parts.goal,
         }  # fmt: skip
-        self._cuts: dict[str, Cut] = {}
+        self._cuts: dict[tuple[str, str], Cut] = {}
         self._shared = {
             "projectRoot": str(project.root), "worktree": str(feature.tree.worktree), "featureId": feature.id,
             "featureName": context.one_line(parts.name), "dagSummary": _summary(parts),
@@ -54,25 +59,48 @@ class Plan:
         return context.renewed(before, ours, clock.stamp(), self._sizes.count)
 
     def _fields(self, session: Mapping[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-        cuts = {name: self._cut(name, before) for name in _SHARES}
-        task = context.of_task(session.get("taskId"), session.get("taskState"), self._dag)
+        given = {**self._texts, "taskDescription": self._described(session)}
+        cuts = {name: self._cut(name, text, before) for name, text in given.items()}
+        task = context.of_task(session.get("taskId"), session.get("taskState"), self._dag) | self._of_role(session)
         texts = {name: cut.text for name, cut in cuts.items()}
+        if self._dag is None:  # without one nobody knows better than what is said already
+            told = context.OF_GRAPH if "taskId" in task else context.OF_GRAPH[:2]
+            task = {name: before.get(name) or task.get(name) for name in (*task, *told)}
+            texts["taskDescription"] = str(before.get("taskDescription", "")) if "taskId" in task else ""
         notes = [*self._notes, *(self._told(name, cut) for name, cut in cuts.items() if cut.left_out)]
         if len(notes) > _NOTES:
             notes = [*notes[:_NOTES], f"There are {len(notes) - _NOTES} more of such notes."]
         found = {**self._shared, **task, **texts, "notes": notes or None}
         return {**{name: value for name, value in found.items() if value not in (None, "")}, **self._git}
 
-    def _cut(self, name: str, before: dict[str, Any]) -> Cut:
+    def _described(self, session: Mapping[str, Any]) -> str:
+        node = self._dag.node(str(session.get("taskId"))) if self._dag is not None else None
+        return node.description.strip() if node and isinstance(node.description, str) else ""
+
+    def _of_role(self, session: Mapping[str, Any]) -> dict[str, Any]:
+        """What only some need: who plans is told of all tasks, who develops how far the plan is."""
+        role, task = session.get("agentType"), session.get("taskId")
+        if role in _PLANNERS:
+            return {"tasks": context.tasks(self._dag)}
+        if role != "dev" or not isinstance(task, str) or not ids.is_safe(task):
+            return {}
+        path = self._feature.task_dir(task) / "plan.json"
+        self.looked_at.add(path)
+        try:
+            return {"plan": plan.progress(layout.read_object(path))}
+        except (FileNotFoundError, DagentdError):  # half a file is read again when the rest of it comes
+            return {}
+
+    def _cut(self, name: str, text: str, before: dict[str, Any]) -> Cut:
         """A text that was found to fit when it was written is not counted again."""
-        text, limit = self._texts[name], self._limit(name)
+        limit = self._limit(name)
         sizes = before.get("tokens")
         known = sizes.get(name) if isinstance(sizes, dict) and before.get(name) == text else None
         if isinstance(known, int) and known <= limit:
             return Cut(text)
-        if name not in self._cuts:
-            self._cuts[name] = self._sizes.cut(text, limit)
-        return self._cuts[name]
+        if (name, text) not in self._cuts:
+            self._cuts[name, text] = self._sizes.cut(text, limit)
+        return self._cuts[name, text]
 
     def _limit(self, name: str) -> int:
         return self._most // _SHARES[name]

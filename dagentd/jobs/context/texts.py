@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from dagentd.adapters import files
 from dagentd.errors import CorruptFile, DagentdError, LimitReached, NotAllowed
@@ -38,24 +39,43 @@ def plain(path: Path, worktree: Path) -> Text:
 
 def read(path: Path, worktree: Path, limit: int = LIMIT) -> str:
     """FileNotFoundError if there is none; a DagentdError says why one that is there is left out."""
-    return decoded(path, files.read(within(path, worktree), limit))
+    found, root = _located(path, worktree)
+    return decoded(path, files.read(found, limit, root))
+
+
+def opened(path: Path, worktree: Path) -> BinaryIO:
+    """The same for one of any size or kind. As with `read`, what was found is opened and nothing else: folders on the
+    way may be exchanged for links meanwhile."""
+    return files.opened(*_located(path, worktree))
 
 
 def within(path: Path, worktree: Path) -> Path:
     """Where a path leads, if that is in the worktree: CLAUDE.md may be a link to AGENTS.md, and not to ~/.ssh. Git's
     own folder has passwords in its config."""
-    root, real = Path(os.path.realpath(worktree)), Path(os.path.realpath(path))
-    if not real.is_relative_to(root):
+    return _located(path, worktree)[0]
+
+
+def _located(path: Path, worktree: Path) -> tuple[Path, Path]:
+    found, root = real(path), real(worktree)
+    if not found.is_relative_to(root):
         raise NotAllowed("leads out of its worktree", path=path, hint="Put the file itself there.")
-    if ".git" in real.relative_to(root).parts:
+    if ".git" in found.relative_to(root).parts:
         raise NotAllowed("is in git's own folder", path=path, hint="Put a copy elsewhere.")
-    return real
+    return found, root
+
+
+def real(path: Path) -> Path:
+    """As it is where a link is exchanged while it is followed: what is opened then has a link in it, and is refused."""
+    try:
+        return Path(os.path.realpath(path))
+    except OSError:
+        return path
 
 
 def way(path: Path, worktree: Path) -> Iterator[Path]:
     """What decides on where a path leads, each in the folder where it really is: its own name, also if it is refused,
     because it may be replaced; the links on the way; the file itself."""
-    for each in (path, *filter(os.path.islink, path.parents), Path(os.path.realpath(path))):
+    for each in (path, *filter(os.path.islink, path.parents), real(path)):
         with contextlib.suppress(DagentdError):
             if each.name != "..":
                 yield within(each.parent, worktree) / each.name

@@ -8,8 +8,9 @@ from dagentd.adapters import clock
 from dagentd.errors import Conflict
 from dagentd.jobs.migration.reading import Found
 from dagentd.model import times
-from dagentd.store import legacy, unlinking
+from dagentd.store import legacy
 from dagentd.store.importing import Imported
+from dagentd.store.links import Link
 from dagentd.store.session import Session
 from dagentd.store.store import Store
 from dagentd.store.withdrawing import barred, migrations
@@ -18,12 +19,13 @@ from dagentd.store.withdrawing import barred, migrations
 def apply(store: Store, found: Found, keep: int, settle: float) -> int:
     """How many messages were new. `Changed` if another program wrote to a file meanwhile: look again."""
     feature, documents = found.unit[0].feature, found.documents()
+    by_app = found.unit[0].document is None and legacy.is_backed_up(found.unit[0].path, found.contents[0].data)
     for file, content, now in zip(found.unit, found.contents, found.current, strict=True):
         if content.data == now:
             legacy.back_up(file.path, content.data, keep, store.temps)
         if (shaped := documents[file.document]) is not None and not file.begun:
             legacy.rewrite(file.path, now, shaped, store.temps)
-    imported = store.importer.bring_in(feature, found.converted, found.unit[0])
+    imported = store.importer.bring_in(feature, found.converted, found.unit[0], by_app)
     try:
         if imported.made:
             _complete(store, found, imported.session, keep)
@@ -38,9 +40,8 @@ def apply(store: Store, found: Found, keep: int, settle: float) -> int:
 
 def _complete(store: Store, found: Found, session: Session, keep: int) -> None:
     """Linked like any new session; what it is linked in can be put back to the byte."""
-    task = (found.converted.fields.get(key) for key in ("taskId", "taskState"))
-    path, link = unlinking.linked_file(session.folder.feature, session.id, *task)
-    legacy.back_up_before(path, link, keep, store.temps)
+    link = Link.of(session.folder.feature, session.id, found.converted.fields)
+    legacy.back_up_before(link.path, link.change, keep, store.temps)
     store.importer.complete(session, found.converted)
 
 

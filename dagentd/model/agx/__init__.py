@@ -38,3 +38,12 @@ def changed(raw: Raw, *names: str, **fields: Any) -> Raw:
         return {**raw, **fields}
     held = raw.get(names[0])
     return {**raw, names[0]: changed(held if isinstance(held, dict) else {}, *names[1:], **fields)}
+
+
+def overlaid(held: Raw, over: Raw) -> Raw:
+    """What we know over what was there; what we do not know stays."""
+    result = {**held, **over}
+    for key, value in over.items():
+        if isinstance(value, dict) and isinstance(held.get(key), dict):
+            result[key] = overlaid(held[key], value)
+    return result

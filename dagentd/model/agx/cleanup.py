@@ -13,6 +13,7 @@ from dagentd.model.agx.config import Config
 Action = Literal["archive", "remove", "delete"]
 _DAY = 86_400
 _LONGEST = 36_500 * _DAY
+_USUAL = 30 * _DAY  # that AGX writes into every session: nobody chose it
 
 
 @dataclass(frozen=True)
@@ -54,18 +55,20 @@ def plan(sessions: Iterable[Raw], current: str | None, config: Config, now: date
 
 
 def threshold(raw: Raw, config: Config) -> timedelta | None:
-    """After what time; None if it stays for ever."""
+    """After what time; None if it stays for ever, and while a configuration cannot be read that may say so."""
     own = section(raw, "lifecycle", "autoCleanup")
-    if not config.auto_archive or not config.auto_cleanup or own.get("enabled") is False:
+    wanted = config.is_certain and config.auto_archive and config.auto_cleanup
+    if not wanted or own.get("enabled") is False:
         return None
     given = units.seconds(own.get("inactiveThreshold"))
-    return timedelta(seconds=config.cleanup_days * _DAY if given is None else min(max(given, 1), _LONGEST))
+    chosen = given is not None and given != _USUAL
+    return timedelta(seconds=min(max(given or 1, 1), _LONGEST) if chosen else config.cleanup_days * _DAY)
 
 
 def emptied(trash: Iterable[Trashed], config: Config, now: datetime) -> list[Step]:
     """What has been in the trash for the threshold too, and the oldest of what is more than may be there."""
     steps, total = [], 0
-    for each in sorted(trash, key=lambda one: one.at, reverse=True):
+    for each in sorted(trash if config.is_certain else (), key=lambda one: one.at, reverse=True):
         total += each.size
         age = (now - each.at).days
         if age >= config.cleanup_days:

@@ -61,15 +61,6 @@ def entry(raw: Raw, file: Path, root: Path) -> Raw:
     }
 
 
-def overlaid(held: Raw, over: Raw) -> Raw:
-    """What we know over what was there; what we do not know stays."""
-    result = {**held, **over}
-    for key, value in over.items():
-        if isinstance(value, dict) and isinstance(held.get(key), dict):
-            result[key] = overlaid(held[key], value)
-    return result
-
-
 def statistics(held: Raw, projects: int, states: Iterable[bool], sizes: Iterable[int]) -> Raw:
     active = list(states)
     counted: Raw = {"totalProjects": projects, "totalSessions": len(active), "activeSessionsCount": sum(active)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from dagentd.model import times
-from dagentd.model.agx import Raw, changed, lifecycle, naming, section, stamp
+from dagentd.model.agx import Raw, changed, lifecycle, naming, overlaid, section, stamp
 from dagentd.model.agx.config import Config, Window
 from dagentd.model.agx.versions import CURRENT
 
@@ -31,6 +33,7 @@ class Tmux:
     attached: int  # clients
     last_attached: datetime | None
     path: str
+    activity: datetime | None = None  # when somebody last typed in it
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,8 @@ def new(session_id: str, root: Path, config: Config, variant: str, git: Git, now
         "lastAccessed": at,
         "lastModified": at,
         "project": {"name": name, "path": str(root), "workingDirectory": working},
-        "tmux": _new_tmux(naming.tmux_session(config.prefix, name, session_id), root, config),
-        "claude": _no_claude(),
+        "tmux": _new_tmux(naming.tmux_session(config.prefix, name, session_id), root, working, config),
+        "claude": _no_claude(config),
         "metadata": {
             "description": "",
             "tags": [],
@@ -71,28 +74,33 @@ def new(session_id: str, root: Path, config: Config, variant: str, git: Git, now
         "statistics": _no_statistics(),
         "lifecycle": _new_lifecycle(config, at),
     }
-    return with_git(raw, git)
+    raw = with_git(raw, git)
+    return changed(raw, "project", gitStart=raw["project"]["gitCommit"])
 
 
-def _new_tmux(name: str, root: Path, config: Config) -> Raw:
-    given = config.windows or [Window(each, ".") for each in config.window_names] or [Window("main", ".")]
-    windows = [{"name": each.name, "path": str(root / each.path), "command": each.command} for each in given]
+def _new_tmux(name: str, root: Path, working: str, config: Config) -> Raw:
+    windows = [
+        {"name": each.name, "path": str(root / each.path) if each.path else working, "command": each.command}
+        for each in config.windows or map(Window, config.window_names)
+    ]
     held = {"defaultWindow": windows[0], "additionalWindows": windows[1:]}
     about = {"sessionName": name, "windowCount": len(windows)}
     return {**about, "isActive": False, "lastAttached": None, "config": held}
 
 
 def _new_lifecycle(config: Config, at: str) -> Raw:
-    threshold = f"{config.cleanup_days}d"
     return {
         "state": "created",
         "stateHistory": [{"state": "created", "timestamp": at, "reason": "initial_creation"}],
-        "autoCleanup": {"enabled": config.auto_cleanup, "inactiveThreshold": threshold, "lastCleanupCheck": None},
+        # Without a threshold of its own it follows the configuration, also where that is changed later.
+        "autoCleanup": {"enabled": config.auto_cleanup, "inactiveThreshold": None, "lastCleanupCheck": None},
     }
 
 
-def _no_claude() -> Raw:
-    info: Raw = {"messageCount": 0, "estimatedTokens": 0, "lastCommand": None, "workingFiles": []}
+def _no_claude(config: Config) -> Raw:
+    """The files that the project names are those that a conversation begins with."""
+    files = [each for each in config.context_files if each and not each.startswith("/") and ".." not in each.split("/")]
+    info: Raw = {"messageCount": 0, "estimatedTokens": 0, "lastCommand": None, "workingFiles": files}
     resume: Raw = {"canResume": False, "resumeCommand": None, "lastResumeAttempt": None, "resumeErrors": []}
     about = {"sessionId": None, "conversationId": None, "modelUsed": None}
     return {**about, "hasActiveContext": False, "lastInteraction": None, "contextInfo": info, "resumeInfo": resume}
@@ -105,7 +113,6 @@ def _no_statistics() -> Raw:
         "averageSessionLength": "0s",
         "lastSessionDuration": "0s",
         "mostActiveDay": None,
-        "commandsExecuted": 0,
     }
 
 
@@ -118,39 +125,37 @@ def with_git(raw: Raw, git: Git) -> Raw:
     return changed(raw, "project", **known)
 
 
-def with_tmux(raw: Raw, live: Tmux | None, now: datetime, *, count: bool = True) -> Raw:
-    """What the server says; a session that runs is active, and one that ended pauses."""
+def with_tmux(raw: Raw, live: Tmux | None, now: datetime) -> Raw:
+    """What the server says; a session that runs is active, and one that ended pauses: when it was last used, that was
+    before."""
     was = section(raw, "tmux").get("isActive") is True
     if live is None:
         if not was:
             return raw if section(raw, "tmux").get("isActive") is False else changed(raw, "tmux", isActive=False)
         raw = changed(raw, "tmux", isActive=False)
-        return _left(raw, "tmux_ended", now, count)
+        return lifecycle.moved(raw, "paused", "tmux_ended", now) if lifecycle.state_of(raw) == "active" else raw
     fields: Raw = {"windowCount": live.windows, "isActive": True}
     if live.last_attached is not None:
         fields["lastAttached"] = stamp(live.last_attached)
     raw = changed(raw, "tmux", **fields)
     if not was and lifecycle.state_of(raw) not in ("active", "archived"):
-        raw = lifecycle.moved(raw, "active", _attachment(raw), now, count=count)
-    return raw
+        raw = lifecycle.moved(raw, "active", _attachment(raw), now)
+    return raw if live.activity is None else accessed(raw, live.activity)
 
 
 def _attachment(raw: Raw) -> str:
     return "first_attachment" if lifecycle.state_of(raw) == "created" else "attachment"
 
 
-def _left(raw: Raw, reason: str, now: datetime, count: bool) -> Raw:
-    return lifecycle.moved(raw, "paused", reason, now, count=count) if lifecycle.state_of(raw) == "active" else raw
-
-
-def entered(raw: Raw, reason: str, now: datetime, *, count: bool = True) -> Raw:
+def entered(raw: Raw, reason: str, now: datetime) -> Raw:
     """Somebody works in it from now on."""
-    return accessed(lifecycle.moved(raw, "active", reason, now, count=count), now)
+    return accessed(lifecycle.moved(raw, "active", reason, now), now)
 
 
-def left(raw: Raw, reason: str, now: datetime, *, count: bool = True) -> Raw:
-    """Nobody does any more, unless its tmux session runs."""
-    return raw if section(raw, "tmux").get("isActive") is True else _left(raw, reason, now, count)
+def left(raw: Raw, state: str, reason: str, now: datetime) -> Raw:
+    """Somebody has worked in it until now."""
+    used = lifecycle.state_of(raw) == "active"
+    return lifecycle.moved(accessed(raw, now) if used else raw, state, reason, now)
 
 
 def accessed(raw: Raw, now: datetime) -> Raw:
@@ -163,8 +168,10 @@ def modified(before: Raw, after: Raw, now: datetime) -> Raw:
     return after if after == before else changed(after, lastModified=stamp(now))
 
 
-def with_claude(raw: Raw, found: Claude) -> Raw:
-    """What is not known of it stays as it is."""
+def with_claude(raw: Raw, found: Claude, config: Config) -> Raw:
+    """What is not known of it stays as it is, but nothing of another conversation does."""
+    if section(raw, "claude").get("sessionId") != found.session_id:
+        raw = overlaid(raw, {"claude": _no_claude(config)})
     context = {
         "messageCount": found.messages,
         "estimatedTokens": found.tokens,
@@ -172,12 +179,15 @@ def with_claude(raw: Raw, found: Claude) -> Raw:
         "workingFiles": list(found.files) or None,
     }
     fields = {"sessionId": found.session_id, "modelUsed": found.model, "lastInteraction": found.last}
-    same = section(raw, "claude").get("sessionId") == found.session_id
-    errors = [found.problem] if found.problem else []
     raw = changed(raw, "claude", hasActiveContext=found.can_resume, **_known(fields))
-    raw = changed(raw, "claude", "contextInfo", **(_known(context) if same or any(context.values()) else {}))
-    resume: Raw = {"canResume": found.can_resume, "resumeCommand": f"claude --resume {found.session_id}"}
-    return changed(raw, "claude", "resumeInfo", **resume, resumeErrors=errors)
+    raw = changed(raw, "claude", "contextInfo", **_known(context))
+    resume: Raw = {"canResume": found.can_resume, "resumeCommand": resume_command(found.session_id, config)}
+    return changed(raw, "claude", "resumeInfo", **resume, resumeErrors=[found.problem] if found.problem else [])
+
+
+def resume_command(claude_id: str, config: Config) -> str:
+    model = ("--model", config.claude_model) if config.claude_model else ()
+    return shlex.join(("claude", "--resume", claude_id, *model, *config.claude_args))
 
 
 def _known(fields: Raw) -> Raw:
@@ -195,3 +205,15 @@ def branch_of(raw: Raw) -> str | None:
         if isinstance(branch, str) and naming.could_be_of(session_id, branch):
             return branch
     return None
+
+
+def is_default(raw: Raw) -> bool:
+    return section(raw, "metadata").get("isDefault") is True
+
+
+def default_of(found: Sequence[Raw], variant: str) -> Raw | None:
+    """The one default session of a project: that of the variant, else the first that says it is."""
+    named = [raw for raw in found if raw["sessionId"] == variant]
+    meant = [raw for raw in found if section(raw, "metadata").get("variant") == variant]
+    said = [raw for raw in found if is_default(raw)]
+    return next(iter([*named, *(raw for raw in meant if is_default(raw)), *meant, *said]), None)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict
 
+from dagentd.model.agx import lifecycle, moment
 from dagentd.model.documents import Document
 
 
@@ -16,7 +17,21 @@ def _text(value: Any) -> Any:
     return value
 
 
+def _state(value: Any) -> Any:
+    if value is not None and value not in lifecycle.STATES:
+        raise ValueError(f"should be one of {', '.join(lifecycle.STATES)}")
+    return value
+
+
+def _time(value: Any) -> Any:
+    if value is not None and moment(value) is None:
+        raise ValueError("should be a time, as 2025-01-24T10:30:00Z")
+    return value
+
+
 Text = Annotated[Any, AfterValidator(_text)]
+State = Annotated[Any, AfterValidator(_state)]
+Time = Annotated[Any, AfterValidator(_time)]
 
 
 class Shape(Document):
@@ -50,21 +65,21 @@ class _Tmux(Shape):
     session_name: Text = None
     window_count: int | None = None
     is_active: bool | None = None
-    last_attached: Text = None
+    last_attached: Time = None
     config: _Windows | None = None
 
 
 class _Resume(Shape):
     can_resume: bool | None = None
     resume_command: Text = None
-    last_resume_attempt: Text = None
+    last_resume_attempt: Time = None
     resume_errors: list[Any] | None = None
 
 
 class _Claude(Shape):
     session_id: Text = None
     has_active_context: bool | None = None
-    last_interaction: Text = None
+    last_interaction: Time = None
     context_info: dict[str, Any] | None = None
     resume_info: _Resume | None = None
 
@@ -79,18 +94,18 @@ class _Metadata(Shape):
 
 class _Change(Shape):
     state: Text
-    timestamp: Text = None
+    timestamp: Time = None
     reason: Text = None
 
 
 class _AutoCleanup(Shape):
     enabled: bool | None = None
     inactive_threshold: Text = None
-    last_cleanup_check: Text = None
+    last_cleanup_check: Time = None
 
 
 class _Lifecycle(Shape):
-    state: Text = None
+    state: State = None
     state_history: list[_Change] | None = None
     auto_cleanup: _AutoCleanup | None = None
 
@@ -98,9 +113,9 @@ class _Lifecycle(Shape):
 class Session(Shape):
     version: str
     session_id: str
-    created: Text = None
-    last_accessed: Text = None
-    last_modified: Text = None
+    created: Time = None
+    last_accessed: Time = None
+    last_modified: Time = None
     project: _Project | None = None
     tmux: _Tmux | None = None
     claude: _Claude | None = None
@@ -122,87 +137,3 @@ class Index(Shape):
     sessions: list[dict[str, Any]]
     statistics: dict[str, Any] | None = None
     configuration: _IndexConfiguration | None = None
-
-
-class _GlobalDefault(Shape):
-    session_variant: Text = None
-    auto_create_sessions: bool | None = None
-    project_detection: Text = None
-
-
-class _GlobalTmux(Shape):
-    default_window_count: int | None = None
-    window_names: list[Text] | None = None
-    startup_command: Text = None
-    session_prefix: Text = None
-    attach_timeout: Text = None
-
-
-class _GlobalClaude(Shape):
-    default_model: Text = None
-    resume_timeout: Text = None
-    default_args: list[Text] | None = None
-    retry_attempts: int | None = None
-    context_preservation: bool | None = None
-
-
-class _GlobalSession(Shape):
-    auto_branch_sessions: bool | None = None
-    cleanup_inactive_days: int | None = None
-    backup_count: int | None = None
-    auto_archive: bool | None = None
-    enable_statistics: bool | None = None
-
-
-class _GlobalStorage(Shape):
-    index_sync_interval: Text = None
-    enable_global_index: bool | None = None
-    compact_threshold: Text = None
-    log_retention_days: int | None = None
-
-
-class _GlobalUi(Shape):
-    color_output: bool | None = None
-    verbose_logging: bool | None = None
-    confirm_destructive: bool | None = None
-    default_editor: Text = None
-
-
-class GlobalConfig(Shape):
-    version: str
-    default: _GlobalDefault | None = None
-    tmux: _GlobalTmux | None = None
-    claude: _GlobalClaude | None = None
-    session: _GlobalSession | None = None
-    storage: _GlobalStorage | None = None
-    ui: _GlobalUi | None = None
-
-
-class _ProjectNames(Shape):
-    name: Text = None
-    default_session_variant: Text = None
-    working_directory: Text = None
-
-
-class _ProjectTmux(Shape):
-    window_count: int | None = None
-    windows: list[Window] | None = None
-
-
-class _ProjectClaude(Shape):
-    model: Text = None
-    context_files: list[Text] | None = None
-
-
-class _ProjectSession(Shape):
-    variants: list[Text] | None = None
-    branch_sessions: bool | None = None
-    auto_cleanup: bool | None = None
-
-
-class ProjectConfig(Shape):
-    version: str
-    project: _ProjectNames | None = None
-    tmux: _ProjectTmux | None = None
-    claude: _ProjectClaude | None = None
-    session: _ProjectSession | None = None

@@ -15,6 +15,7 @@ from dagentd.model.agx import Raw, section
 
 _FILES = 10
 _COMMAND = re.compile(r"<command-name>\s*(/[^\s<]{1,80})")
+_ARGUMENTS = re.compile(r"<command-args>([^<]{1,400})")
 _TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
@@ -72,8 +73,10 @@ def _tokens(usage: Raw) -> int:
 
 def _command(line: Raw) -> str | None:
     content = section(line, "message").get("content")
-    match = _COMMAND.search(content) if isinstance(content, str) else None
-    return match[1] if match else None
+    if not isinstance(content, str) or not (name := _COMMAND.search(content)):
+        return None
+    arguments = _ARGUMENTS.search(content)
+    return " ".join((name[1], *(arguments[1].split() if arguments else ())))
 
 
 def _files(said: list[Raw], root: Path) -> list[str]:

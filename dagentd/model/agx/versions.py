@@ -12,6 +12,7 @@ from dagentd.model.agx import Raw
 
 CURRENT = "1.0.0"
 _FORM = re.compile(r"(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?(?:[-+][0-9A-Za-z.+-]*)?", re.ASCII)
+_KNOWN = (1, 0, 0)
 _FIRST = (0, 0, 0)  # of a document that was written before there were versions
 
 Version = tuple[int, int, int]
@@ -25,16 +26,15 @@ def number(text: Any) -> Version | None:
 
 
 def is_older(raw: Raw, path: Path) -> bool:
-    """Whether a document is to be migrated; an error, and it stays as it is, if only a newer program understands it."""
+    """Whether a document is to be migrated; an error, and it stays as it is, if only a newer program understands it.
+    A later version of the same major only adds fields, and those are kept."""
     held = _FIRST if "version" not in raw else number(raw["version"])
-    known = number(CURRENT)
-    assert known is not None
     if held is None:
         raise CorruptFile(f"has a wrong 'version': {raw['version']!a}", path=path, hint=f'Set it to "{CURRENT}".')
-    if held > known:
+    if held[0] > _KNOWN[0]:
         told = f"was written by a newer AGX: its format is {raw['version']}, this dagentd knows {CURRENT}"
         raise Conflict(told, path=path, hint="Update dagentd (git pull && make run); the file was left as it is.")
-    return held < known
+    return held < _KNOWN
 
 
 def migrated(raw: Raw, fill: Step) -> Raw:

@@ -1,120 +1,166 @@
-"""Whether operations that a model answered may be performed: each rests on what was really said."""
+"""Whether operations of a model may be performed: each is judged alone, and rests on what was really said."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 
-from dagentd.model.compaction.items import Item, new
-from dagentd.model.compaction.operations import Add, Move, Operation, Resolve, Supersede
+from dagentd.model.compaction import answers, exact
+from dagentd.model.compaction.answers import Raw
+from dagentd.model.compaction.items import Item, Record
+from dagentd.model.compaction.local.exchanges import Use, own_words
+from dagentd.model.compaction.local.orders import is_order
+from dagentd.model.compaction.local.typed import typed
+from dagentd.model.compaction.operations import Add, Drop, ListName, Move, Operation, Resolve, Set, Supersede
+from dagentd.model.compaction.quotes import quote_for
 from dagentd.model.compaction.turns import Turn
+from dagentd.model.jsontext import Undecodable
+from dagentd.model.redaction import redacted
 from dagentd.model.rendering import json_text
 
-_LONGEST = 600  # characters of an item
-_MOST = 1000  # operations: more than any answer within its limit can have
-_SHOWN = 12  # faults that are told
-_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-# What everybody calls things in prose, whatever they are called in the messages.
-_COMMON = (
-    "api", "cli", "css", "csv", "gui", "html", "http", "https", "json", "readme", "rest", "sql", "todo", "url", "utc",
-)  # fmt: skip
-# What a reader would take for a fact: quoted text, paths and file names, numbers, identifiers, options.
-_EXACT = re.compile(
-    r"`(?P<code>[^`\n]{1,200})`"
-    r"|(?P<path>(?:[\w.@~-]+)?(?:/[\w.@~-]+)+/?|\b[\w-]+\.[A-Za-z]\w{1,5}\b)"
-    r"|(?P<name>\b[A-Za-z]\w*_\w+\b|\b[A-Z]?[a-z]+[A-Z]\w*\b|\b[A-Z][A-Z0-9]{2,}\b|--[a-z][\w-]+)"
-    r"|(?<![\w.])v?(?P<number>\d+(?:[.,:_]\d+)*)"
-)
+_LONGEST, _FACT = 600, 120  # characters of an item, and of a fact
 _THEIRS = ("decisions", "pending")  # the lists of what only who takes part in the conversation can say
-_GROUPED = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")  # 10,000 and 10_000 are 10000
 
 
-def faults(operations: Sequence[Operation], items: Sequence[Item], turns: Mapping[str, Turn]) -> list[str]:
-    """What is wrong with them, in words for whoever answered; nothing if all is well. `turns` are the messages that
-    were sent, by the name they had there."""
-    if len(operations) > _MOST:
-        return [f"there are more than {_MOST} operations"]
-    by_id = {item.id: item for item in items}
-    found = [
-        f"operation {number} ({operation.op}): {fault}"
-        for number, operation in enumerate(operations, 1)
-        for fault in _faults(operation, by_id, turns)
-    ]
-    named = Counter(operation.item for operation in operations if not isinstance(operation, Add))
-    found += [f"item {item} is changed twice" for item, times in sorted(named.items()) if times > 1]
-    return found[:_SHOWN]
+class Unfounded(Exception):
+    """str() says why, in words for whoever answered."""
 
 
-def _faults(operation: Operation, items: Mapping[str, Item], turns: Mapping[str, Turn]) -> Iterator[str]:
-    if not operation.sources:
-        yield "it has no sources"
-    if unknown := [one for one in operation.sources if one not in turns]:
-        yield f"there is no message {', '.join(unknown)}"
-    cited = [turns[one] for one in operation.sources if one in turns]
-    item = None if isinstance(operation, Add) else items.get(operation.item)
-    if not isinstance(operation, Add):
+@dataclass(frozen=True)
+class Bad:
+    """An operation that is not taken, as it was written, and why."""
+
+    raw: Raw
+    why: str
+
+
+class Judge:
+    """Of the answers about one portion. `named` are its messages by the names that they have there."""
+
+    def __init__(self, record: Record, named: Mapping[str, Turn]) -> None:
+        self._items = {item.id: item for item in record.items}
+        self._record, self._named = record, named
+        self._changed: set[str] = set()
+        self._said = cache(lambda alias: exact.plain(_said_in(named[alias])))
+        self._typed = cache(lambda alias: _typed_by_user(named[alias]))
+        self._shown = cache(lambda alias: exact.plain(_all_of(named[alias])))
+
+    def judge(self, answered: Iterable[Raw]) -> tuple[list[Operation], list[Bad]]:
+        """What is taken, complete and with the messages by their own ids, and what is not."""
+        good, bad = list[Operation](), list[Bad]()
+        for raw in answered:
+            try:
+                good.append(self._taken(answers.operation(raw)))
+            except (Undecodable, Unfounded) as error:
+                bad.append(Bad(raw, str(error)))
+        return good, bad
+
+    def _taken(self, operation: Operation) -> Operation:
+        item = None if isinstance(operation, Add | Set) else self._free(operation)
+        cited = [alias for alias in operation.sources if alias in self._named]
+        taken: Operation
+        if isinstance(operation, Set):
+            cited = self._completed(operation.text, "", item, cited)
+            return replace(operation, text=redacted(operation.text), sources=self._ids(cited))
+        if isinstance(operation, Drop):
+            taken = replace(operation, sources=self._ids(cited))
+        elif isinstance(operation, Resolve) or (isinstance(operation, Move) and not operation.text):
+            _check_evidence(operation.to if isinstance(operation, Move) else "", self._turns(cited), True)
+            taken = replace(operation, sources=self._ids(cited))
+        else:
+            taken = self._worded(operation, item, cited)
+        if item is not None:
+            self._changed.add(item.id)
+        return taken
+
+    def _worded(self, operation: Add | Move | Supersede, item: Item | None, cited: list[str]) -> Operation:
+        """With all its sources, and with the user's words where it has a user's order or wish in its own."""
+        given: ListName | str = operation.list if isinstance(operation, Add) else (item.list if item else "")
+        target = operation.to if isinstance(operation, Move) else given
+        cited = self._completed(operation.text, target, item, cited)
+        turns = self._turns(cited)
+        users = list(filter(None, map(self._typed, cited)))
+        if target == "decisions" and not users:
+            if not isinstance(operation, Add):
+                raise Unfounded("a decision is superseded only by what a user said: cite that message")
+            is_fact = len(operation.text) <= _FACT and exact.is_exact(operation.text)
+            operation = replace(operation, list="facts" if is_fact else "completed")
+            target = operation.list
+        _check_evidence(target, turns, bool(users))
+        quote = quote_for(operation.text, operation.quote, users) if target in _THEIRS else ""
+        return replace(operation, text=redacted(operation.text), quote=quote, sources=self._ids(cited))
+
+    def _free(self, operation: Move | Resolve | Supersede | Drop) -> Item:
+        item = self._items.get(operation.item)
         if item is None:
-            yield f"there is no item {operation.item}"
-            return
-        yield from _forbidden(operation, item)
-    target = _target(operation, item)
-    yield from _unfounded(target, cited)
-    if isinstance(operation, Add | Supersede):
-        part = _said_in if target in _THEIRS else _all_of
-        yield from _invented(operation.text, [*map(part, cited), item.text if item else ""])
+            raise Unfounded(f"there is no item {operation.item}")
+        if item.pinned:
+            raise Unfounded(f"item {item.id} is pinned")
+        if item.id in self._changed:
+            raise Unfounded(f"item {item.id} is changed twice")
+        if item.list == "decisions" and isinstance(operation, Move | Resolve):
+            raise Unfounded(f"item {item.id} is a decision, which can only be superseded")
+        if isinstance(operation, Move) and operation.to == "decisions":
+            raise Unfounded("what was no decision does not become one by moving")
+        quotes = item.list == "decisions" and not item.passed_over and (item.quote or is_order(item.text))
+        if isinstance(operation, Drop) and quotes:
+            raise Unfounded(f"item {item.id} has a user's words: only what a user said later supersedes it")
+        return item
+
+    def _completed(self, text: str, target: str, item: Item | None, cited: list[str]) -> list[str]:
+        """With the messages that have those facts of a text which the cited ones do not have. Not for decisions and
+        requests what a tool returned: it would become the word of whoever is cited beside it."""
+        _check_text(text, target)
+        said = self._said if target in _THEIRS else self._shown
+        known = [one.text for one in self._items.values() if one is item or target not in _THEIRS]
+        held = "\n".join([*map(said, cited), exact.plain("\n".join([*known, self._record.goal, self._record.next]))])
+        wanted = exact.missing(text, held)
+        found = {fact: next((one for one in self._named if not exact.missing(fact, said(one))), "") for fact in wanted}
+        if nowhere := [fact for fact, alias in found.items() if not alias]:
+            raise Unfounded(f"not in the messages: {', '.join(nowhere)}")
+        return sorted({*cited, *found.values()}, key=list(self._named).index)
+
+    def _turns(self, cited: Sequence[str]) -> list[Turn]:
+        if not cited:
+            raise Unfounded("it names no message of these in sources")
+        return [self._named[alias] for alias in cited]
+
+    def _ids(self, cited: Sequence[str]) -> tuple[str, ...]:
+        return tuple(self._named[alias].id for alias in cited)
 
 
-def _forbidden(operation: Operation, item: Item) -> Iterator[str]:
-    if item.pinned:
-        yield f"item {item.id} is pinned"
-    if item.list == "decisions" and isinstance(operation, Move | Resolve):
-        yield f"item {item.id} is a decision, which can only be superseded"
-    if isinstance(operation, Move) and operation.to == "decisions":
-        yield "what was no decision does not become one by moving"
+def _check_text(text: str, target: str) -> None:
+    longest = _FACT if target == "facts" else _LONGEST
+    if not text:
+        raise Unfounded("its text is empty")
+    if len(text) > longest:
+        raise Unfounded(f"its text is longer than {longest} characters")
 
 
-def _target(operation: Operation, item: Item | None) -> str:
-    """The list that the result stands in."""
-    if isinstance(operation, Add):
-        return operation.list
-    if isinstance(operation, Move):
-        return operation.to
-    return item.list if item is not None else ""
-
-
-def _unfounded(name: str, cited: Sequence[Turn]) -> Iterator[str]:
-    """Only who takes part in the conversation decides or asks for something; only what shows success is done."""
-    if name in _THEIRS and cited and not any(_spoke(turn) for turn in cited):
-        yield f"{name} come from what the user or the assistant said, not from what a tool returned"
-    outcomes = [*(tool.failed for turn in cited for tool in turn.tools), *(
-        not check.passed for turn in cited for check in turn.checks
+def _check_evidence(target: str, turns: Sequence[Turn], by_user: bool) -> None:
+    """Only who takes part in the conversation asks for something; only what shows success is done."""
+    if target == "pending" and not by_user and not any(turn.role == "assistant" for turn in turns):
+        raise Unfounded("pending comes from what the user or the assistant said, not from what a tool returned")
+    outcomes = [*(tool.failed for turn in turns for tool in turn.tools), *(
+        not check.passed for turn in turns for check in turn.checks
     )]  # fmt: skip
     known = [failed for failed in outcomes if failed is not None]
-    if name == "completed" and known and all(known):
-        yield "its sources show only failures"
+    if target == "completed" and known and all(known):
+        raise Unfounded("its sources show only failures")
 
 
-def _spoke(turn: Turn) -> bool:
-    return turn.role in ("user", "assistant") and bool(turn.words.strip())
-
-
-def _invented(text: str, sources: Sequence[str]) -> Iterator[str]:
-    if not new("decisions", text, (), "").text:
-        yield "its text is empty"
-    if len(text) > _LONGEST:
-        yield f"its text is longer than {_LONGEST} characters"
-        return
-    held = _plain("\n".join(sources))
-    missing = [match[0].strip() for match in _EXACT.finditer(text) if not _occurs(match, held)]
-    if missing:
-        yield f"not in its sources: {', '.join(missing)}"
+def _typed_by_user(turn: Turn) -> str:
+    """What a user typed, also into a call that they refused; not what they pasted, nor what a program said for them."""
+    if turn.internal:
+        return ""
+    told = (own_words(Use(tool.name, None, tool.result, tool.failed, (), turn.id)) for tool in turn.tools)
+    said = [turn.words, *filter(None, told)] if turn.role == "user" else filter(None, told)
+    return "\n".join(filter(None, (typed(words).text for words in said)))
 
 
 def _said_in(turn: Turn) -> str:
-    """What the user or the assistant said or gave to a tool; not what that returned, which may be anybody's words: one
-    that is cited beside a message of the user's would else have its facts made decisions of his."""
+    """What the user or the assistant said or gave to a tool; not what that returned, which may be anybody's words."""
     given = (json_text(tool.input) for tool in turn.tools if tool.input is not None)
     return "\n".join([turn.words, *given]) if turn.role in ("user", "assistant") else ""
 
@@ -122,30 +168,3 @@ def _said_in(turn: Turn) -> str:
 def _all_of(turn: Turn) -> str:
     told = [f"{check.name} {check.error}" for check in turn.checks]
     return "\n".join([turn.text, *(path for tool in turn.tools for path in tool.paths), *told])
-
-
-def _occurs(exact: re.Match[str], held: str) -> bool:
-    if exact["number"]:
-        return _number_occurs(_plain(exact["number"]), held)
-    wanted = _plain(exact[exact.lastgroup or 0]).strip(".,:;").rstrip("/")
-    if wanted in held or wanted in _COMMON:
-        return True
-    return bool(exact["path"]) and all(word in held for word in _said_as_words(wanted))
-
-
-def _said_as_words(path: str) -> list[str]:
-    """What only looks like a path: `create/update/delete`, `Node.js`. What is one stays whole."""
-    if re.fullmatch(r"[a-z]+(?:/[a-z]+)+", path):
-        return path.split("/")
-    return [path.removesuffix(".js")] if re.fullmatch(r"[a-z]+\.js", path) else [path]
-
-
-def _number_occurs(wanted: str, held: str) -> bool:
-    if re.search(rf"(?<!\d)(?<!\d[.,]){re.escape(wanted)}(?!\d)", held):
-        return True
-    names = [words[int(wanted)] for words in (_WORDS, _ORDINALS) if wanted.isdecimal() and int(wanted) < len(words)]
-    return any(re.search(rf"\b{name}\b", held) for name in names)
-
-
-def _plain(text: str) -> str:
-    return " ".join(_GROUPED.sub("", text).lower().split())

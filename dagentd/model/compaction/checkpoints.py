@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dagentd.model.compaction.items import Item, summary_of
+from dagentd.model.compaction.items import Record, summary_of
 from dagentd.model.compaction.turns import Turn
 
 Count = Callable[[str], int]
 
-_BULLET = 3  # tokens for the dash and the line end of an entry
-_FRAME = 160  # tokens for what stands around the lists in a request
+BULLET = 3  # tokens for the dash and the line end of an entry
+FRAME = 160  # tokens for what stands around the lists in a request
+_LEAVING = {"completed": 0, "facts": 1, "pending": 2, "inProgress": 3, "blockers": 3, "decisions": 4}
 _FIND = "`dagentd history {}` has what they came from"
-
-
-class DoesNotFit(Exception):
-    """What may not leave is too large by itself; str() says how large, in words for a user."""
 
 
 @dataclass(frozen=True)
@@ -32,46 +29,36 @@ class Done:
     turns: Sequence[Turn]
 
 
-def within(
-    items: Sequence[Item], limit: int, count: Count, is_talk: Callable[[Item], bool] = lambda _: False
-) -> tuple[list[Item], int]:
-    """The items that have room, and how many had none: the oldest completed ones leave first, then what was resolved,
-    then what may be only talk, then the oldest decisions that are not pinned."""
-    sizes = {item.id: count(str(item.entry)) + _BULLET for item in items}
-    used = _FRAME + sum(sizes.values())
+def within(record: Record, limit: int, count: Count) -> tuple[Record, int]:
+    """The record with the items that have room, and how many had none. The oldest completed ones leave first, then
+    facts, then what is open, then decisions; what is pinned never does, also where it is too large by itself."""
+    sizes = {item.id: count(f"{item.entry} {item.quote}") + BULLET for item in record.items}
+    used = FRAME + count(f"{record.goal} {record.next}") + sum(sizes.values())
     gone: set[str] = set()
-    for item in sorted(_may_leave(items), key=lambda item: _rank(item, is_talk)) if used > limit else ():
+    may_leave = [item for item in record.items if not item.pinned]
+    for item in sorted(may_leave, key=lambda item: _LEAVING[item.list]):  # stable: the oldest is first
         if used <= limit:
             break
         gone.add(item.id)
         used -= sizes[item.id]
-    if used > limit:
-        told = f"what may not leave the checkpoint has {used} tokens, and compaction.checkpoint_tokens is {limit}"
-        raise DoesNotFit(told)
-    return [item for item in items if item.id not in gone], len(gone)
-
-
-def _may_leave(items: Sequence[Item]) -> list[Item]:
-    return [item for item in items if not item.pinned and (item.resolved or item.list in ("completed", "decisions"))]
-
-
-def _rank(item: Item, is_talk: Callable[[Item], bool]) -> int:
-    """Sorting keeps the order among equals: the oldest is first."""
-    return 1 if item.resolved else 0 if item.list == "completed" else 2 if is_talk(item) else 3
+    return replace(record, items=tuple(item for item in record.items if item.id not in gone)), len(gone)
 
 
 def after(
-    before: Mapping[str, Any], items: Sequence[Item], left: int, done: Done, loop: Mapping[str, Any] | None, name: str
+    before: Mapping[str, Any], record: Record, left: int, done: Done, loop: Mapping[str, Any] | None, name: str
 ) -> dict[str, Any]:
     """The whole document but for its version; `name` is the session's, for the line that says where the rest is."""
     gone = _number(before.get("itemsLeft")) + left
     stats, tokens = _object(before, "stats"), _object(before, "tokens")
     times = [turn.at for turn in done.turns if turn.at]
     return {
-        **{key: value for key, value in before.items() if key not in ("dagentd", "itemsLeft", "model")},
+        **_without(before, "dagentd", "itemsLeft", "model"),
         "createdAt": before.get("createdAt", done.at),
-        "summary": {**_object(before, "summary"), **summary_of(items, gone, _FIND.format(name))},
-        "items": [item.raw() for item in items],
+        "summary": {
+            **_without(_object(before, "summary"), "goal", "next", "facts"),
+            **summary_of(record, gone, _FIND.format(name)),
+        },
+        "items": [item.raw() for item in record.items],
         **({"itemsLeft": gone} if gone else {}),
         "compactionInfo": {
             "messagesCompacted": len(done.turns),
@@ -92,6 +79,10 @@ def after(
         "backend": done.backend,
         **({"model": done.model} if done.model else {}),
     }  # fmt: skip
+
+
+def _without(raw: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in raw.items() if key not in keys}
 
 
 def _object(raw: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -1,57 +1,72 @@
-"""The items of a checkpoint: each entry of the summary's five lists with an id, its sources and whether it is pinned.
+"""The items of a checkpoint: each entry of the summary's lists with an id, its sources and whether it is pinned.
 
-The lists are what every program reads and may edit; the items stand beside them and say more about each entry."""
+The lists are what every program reads and may edit; the items stand beside them and say more about each entry. A
+record is all that a compaction starts from and comes to: the items, what it is all about, and the next step."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
 from dagentd.model.rendering import line
 
-LISTS = ("completed", "inProgress", "pending", "blockers", "decisions")
+SEEDS = ("completed", "inProgress", "pending", "blockers", "decisions")  # the lists that every program knows
+LISTS = (*SEEDS, "facts")
 MAX_SOURCES = 8  # of one item: the first and the last ones say where it came from
-_RESOLVED = "No longer open: "
+_RESOLVED = "No longer open: "  # how an earlier version wrote what was over
 _NOTE = re.compile(r"\[\d+ earlier items? left this summary")
+
+
+def with_lists(checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """The same with all lists that every program knows: the app reads each of them without looking."""
+    summary = checkpoint.get("summary", {})
+    if not isinstance(summary, dict) or summary.keys() >= set(SEEDS):
+        return checkpoint
+    return {**checkpoint, "summary": {**{name: [] for name in SEEDS}, **summary}}
 
 
 @dataclass(frozen=True)
 class Item:
-    """`sources` are ids of messages. A `resolved` one is over without having been completed. `shown` is the entry as
-    another program wrote it, where that is no text."""
+    """`sources` are ids of messages, `quote` the user's own words behind it where it says them in other words, `kind`
+    what `local` made it of. One that a model `passed_over` was added all the same. `shown` is the entry of another
+    program, where it is no text."""
 
     id: str
     list: str
     text: str
     sources: tuple[str, ...] = ()
     pinned: bool = False
-    resolved: bool = False
     at: str = ""
+    quote: str = ""
+    passed_over: bool = False
+    kind: str = ""
     shown: Any = None
 
     @property
     def entry(self) -> Any:
         """As it stands in its list."""
-        if self.resolved:
-            return f"{_RESOLVED}{self.text}"
         return self.text if self.shown is None else self.shown
 
-    @property
-    def listed(self) -> str:
-        """The list that it stands in."""
-        return "completed" if self.resolved else self.list
-
     def raw(self) -> dict[str, Any]:
-        flags = {key: True for key, set in (("pinned", self.pinned), ("resolved", self.resolved)) if set}
         return (
             {"id": self.id, "list": self.list, "text": self.text, "sources": list(self.sources)}
-            | flags
+            | ({"pinned": True} if self.pinned else {})
             | ({"at": self.at} if self.at else {})
+            | ({"quote": self.quote} if self.quote else {})
+            | ({"passedOver": True} if self.passed_over else {})
+            | ({"kind": self.kind} if self.kind else {})
         )
+
+
+@dataclass(frozen=True)
+class Record:
+    items: tuple[Item, ...] = ()
+    goal: str = ""
+    next: str = ""
 
 
 def new(name: str, text: str, sources: Iterable[str], at: str, taken: Container[str] = ()) -> Item:
@@ -69,12 +84,20 @@ def sources_of(ids: Iterable[str]) -> tuple[str, ...]:
     return every if len(every) <= MAX_SOURCES else every[:half] + every[-half:]
 
 
+def record_of(checkpoint: Mapping[str, Any] | None) -> Record:
+    """What a compaction starts from. What was over already when an earlier version wrote it is left out."""
+    summary = (checkpoint or {}).get("summary")
+    told: Mapping[str, Any] = summary if isinstance(summary, Mapping) else {}
+    held = (item for item in items_of(checkpoint) if item.pinned or not item.text.startswith(_RESOLVED))
+    return Record(tuple(held), _key(told.get("goal")), _key(told.get("next")))
+
+
 def items_of(checkpoint: Mapping[str, Any] | None) -> list[Item]:
     """One for each entry of the lists. What another program added has no sources; what it took away is gone, unless it
     was pinned; what it moved to another list is still the same item."""
     entries = _entries((checkpoint or {}).get("summary"))
     known = _known((checkpoint or {}).get("items"))
-    unclaimed = {(item.listed, _key(item.entry)): item for item in reversed(known)}
+    unclaimed = {(item.list, _key(item.entry)): item for item in reversed(known)}
     claimed = {place: unclaimed.pop(place) for place in entries if place in unclaimed}
     moved = {key: item for (_, key), item in unclaimed.items()}
     found: dict[str, Item] = {}
@@ -82,21 +105,34 @@ def items_of(checkpoint: Mapping[str, Any] | None) -> list[Item]:
         item = claimed.get((name, key)) or moved.pop(key, None)
         if item is None:
             item = new(name, key, (), "", taken={*(one.id for one in known), *found})
-        elif item.listed != name:
-            item = replace(item, list=name, resolved=False)
-        found[item.id] = replace(item, shown=None if entry == item.entry else entry)
+        found[item.id] = replace(item, list=name, shown=None if entry == item.entry else entry)
     return [*found.values(), *(item for item in known if item.pinned and item.id not in found)]
 
 
-def summary_of(items: Sequence[Item], left: int = 0, find: str = "") -> dict[str, list[Any]]:
-    """The five lists. What was resolved stands with the completed ones; `left` items are not among these any more,
-    and one line says so."""
+def summary_of(record: Record, left: int = 0, find: str = "") -> dict[str, Any]:
+    """The lists, and goal and next step where they are known. `left` items are not among these any more, and one line
+    says so."""
     lists: dict[str, list[Any]] = {name: [] for name in LISTS}
-    for item in items:
-        lists[item.listed].append(item.entry)
+    for item in record.items:
+        lists[item.list].append(item.entry)
     if left:
         lists["completed"].insert(0, f"[{left} earlier item{'s' if left > 1 else ''} left this summary; {find}]")
-    return lists
+    more = {"goal": record.goal, "next": record.next, "facts": lists.pop("facts")}
+    return lists | {key: value for key, value in more.items() if value}
+
+
+def in_words(item: Item) -> str:
+    """With the user's own words beside it where it says them in others."""
+    return with_quote(line(item.entry), item.quote)
+
+
+def with_quote(text: str, quote: str) -> str:
+    return f'{text} (in the user\'s words: "{quote}")' if quote else text
+
+
+def quotes_of(items: Any) -> dict[tuple[str, str], str]:
+    """The user's words by the list and the text of the items that have them."""
+    return {(item.list, _key(item.text)): item.quote for item in _known(items) if item.quote}
 
 
 def _entries(summary: Any) -> dict[tuple[str, str], Any]:
@@ -125,13 +161,15 @@ def _list(value: Any) -> list[Any]:
 def _parsed(raw: Any) -> Item | None:
     if not isinstance(raw, dict) or not isinstance(raw.get("id"), str) or not isinstance(raw.get("text"), str):
         return None
-    name, sources = raw.get("list"), raw.get("sources")
-    if name not in LISTS or not raw["text"].strip():
+    name, text, sources = raw.get("list"), raw["text"], raw.get("sources")
+    if name not in LISTS or not text.strip():
         return None
     told = tuple(one for one in sources if isinstance(one, str)) if isinstance(sources, list) else ()
-    at = raw.get("at") if isinstance(raw.get("at"), str) else ""
-    flags = raw.get("pinned") is True, raw.get("resolved") is True
-    return Item(raw["id"], name, raw["text"], sources_of(told), *flags, str(at))
+    at, quote, kind = (value if isinstance(value := raw.get(key), str) else "" for key in ("at", "quote", "kind"))
+    if raw.get("resolved") is True:
+        name, text = "completed", f"{_RESOLVED}{text}"
+    pinned, passed_over = raw.get("pinned") is True, raw.get("passedOver") is True
+    return Item(raw["id"], name, text, sources_of(told), pinned, at, quote, passed_over, kind)
 
 
 def _key(entry: Any) -> str:

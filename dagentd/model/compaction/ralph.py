@@ -6,21 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dagentd.model.compaction.turns import Turn
+from dagentd.model.plan import FAILED, PASSED
 
 _MOST = 40  # checks of each kind, the latest: an agent may name each run of its tests otherwise
 _LONGEST = 500  # characters of a name or an error: all of this is in every request
-_PASSED, _FAILED = ("passed", "pass", "completed", "done", "verified"), ("failed", "fail", "error")
 
 
 def ralph_loop(before: Any, turns: Sequence[Turn], plan: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The latest word on each check counts, and plan.json, which the loop itself keeps, before messages. None if there
     is no sign of a loop."""
     known: Mapping[str, Any] = before if isinstance(before, Mapping) else {}
-    states: dict[str, bool] = dict.fromkeys(_names(known.get("passedChecks")), True)
-    states |= dict.fromkeys(_names(known.get("failedChecks")), False)
+    ids = _ids(plan)
+    states: dict[str, bool] = {ids.get(name, name): True for name in _names(known.get("passedChecks"))}
+    states |= {ids.get(name, name): False for name in _names(known.get("failedChecks"))}
     error = known["lastError"] if isinstance(known.get("lastError"), str) else ""
     for check in (check for turn in turns for check in turn.checks):
-        _tell(states, check.name, check.passed)
+        _tell(states, ids.get(check.name, check.name), check.passed)
         error = check.error or error
     for name, passed, told in _listed(plan):
         _tell(states, name, passed)
@@ -41,14 +42,30 @@ def _tell(states: dict[str, bool], name: str, passed: bool) -> None:
 
 
 def _listed(plan: Mapping[str, Any] | None) -> list[tuple[str, bool, str]]:
-    entries = (plan or {}).get("checklist")
     found = []
-    for entry in entries if isinstance(entries, list) else []:
-        if isinstance(entry, dict) and entry.get("status") in (*_PASSED, *_FAILED):
-            name, error = entry.get("description") or entry.get("id"), entry.get("error")
+    for entry in _checklist(plan):
+        if entry.get("status") in (*PASSED, *FAILED):
+            name, error = _id(entry) or entry.get("description") or entry.get("id"), entry.get("error")
             if isinstance(name, str):
-                found.append((name, entry["status"] in _PASSED, error if isinstance(error, str) else ""))
+                found.append((name, entry["status"] in PASSED, error if isinstance(error, str) else ""))
     return found
+
+
+def _ids(plan: Mapping[str, Any] | None) -> dict[str, str]:
+    """By its description, the id of each check: messages, and loops before this one, may call it by the other."""
+    named = ((entry.get("description"), _id(entry)) for entry in _checklist(plan))
+    return {told: one for told, one in named if isinstance(told, str) and one}
+
+
+def _id(entry: dict[str, Any]) -> str | None:
+    """`build`, `lint`, `test`; a mere number says nothing."""
+    given = entry.get("id")
+    return given if isinstance(given, str) and any(map(str.isalpha, given)) else None
+
+
+def _checklist(plan: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    entries = (plan or {}).get("checklist")
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def _names(value: Any) -> list[str]:

@@ -2,111 +2,99 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from dagentd import paths
 from dagentd.adapters import lockfile
-from dagentd.errors import InvalidInput
-from dagentd.model.agx import Raw, changed, shapes
-from dagentd.model.agx.config import DEFAULT_GLOBAL
-from dagentd.model.agx.versions import CURRENT, is_older
-from dagentd.model.documents import Document
+from dagentd.errors import CorruptFile, DagentdError, InvalidInput
+from dagentd.model.agx import Raw, changed, keys
+from dagentd.model.agx.keys import Keys
+from dagentd.model.agx.versions import CURRENT, is_older, migrated
 from dagentd.store.agx import backups, documents
 from dagentd.store.agx.folder import AgxFolder, make_private, sweep
 
-_NEW_OF_PROJECT: Raw = {"version": CURRENT}
+
+@dataclass(frozen=True)
+class ConfigFile:
+    path: Path
+    keys: Keys
+    lock: Path
+    backups: Path
 
 
-def user() -> Raw:
-    """The user's own; empty if there is none."""
-    return _loaded(paths.agx_config_file(), shapes.GlobalConfig)
+@dataclass(frozen=True)
+class Loaded:
+    """`raw` is what the file says, `believed` is that of it which makes sense; `errors` say what does not."""
+
+    raw: Raw
+    believed: Raw
+    errors: tuple[DagentdError, ...] = ()
 
 
-def of_project(folder: AgxFolder) -> Raw:
-    return _loaded(folder.config_file, shapes.ProjectConfig) if folder.is_there() else {}
-
-
-def set_user(key: str, value: Any, keep: int, now: datetime) -> None:
+def user() -> ConfigFile:
     file = paths.agx_config_file()
-    make_private(file.parent)
-    with lockfile.held(file.with_name(".index.lock")):
-        sweep(file.parent, file.parent / "backups")
-        _set(file, shapes.GlobalConfig, DEFAULT_GLOBAL, key, value, file.parent / "backups", keep, now)
+    return ConfigFile(file, keys.GLOBAL, file.with_name(".index.lock"), file.parent / "backups")
 
 
-def set_project(folder: AgxFolder, key: str, value: Any, keep: int, now: datetime) -> None:
-    folder.make()
-    with lockfile.held(folder.lock_file):
-        sweep(folder.path, folder.sessions, folder.backups)
-        _set(folder.config_file, shapes.ProjectConfig, _NEW_OF_PROJECT, key, value, folder.backups, keep, now)
+def of_project(folder: AgxFolder) -> ConfigFile:
+    folder.is_there()  # or is barred, because it leads elsewhere
+    return ConfigFile(folder.config_file, keys.PROJECT, folder.lock_file, folder.backups)
 
 
-def migrate_user(keep: int, now: datetime) -> None:
-    """One of an older format becomes current, beside a backup."""
-    file = paths.agx_config_file()
-    if _is_older(file):
-        with lockfile.held(file.with_name(".index.lock")):
-            documents.edit(
-                file, lambda raw: _migrated(raw, file, shapes.GlobalConfig, file.parent / "backups", keep, now)
-            )
-
-
-def migrate_project(folder: AgxFolder, keep: int, now: datetime) -> None:
-    if _is_older(folder.config_file):
-        with lockfile.held(folder.lock_file):
-            documents.edit(
-                folder.config_file,
-                lambda raw: _migrated(raw, folder.config_file, shapes.ProjectConfig, folder.backups, keep, now),
-            )
-
-
-def _is_older(file: Path) -> bool:
+def load(config: ConfigFile) -> Loaded:
+    """A file that is damaged, of another major version or barred says nothing, and stops nobody."""
     try:
-        return is_older(documents.read(file), file)
+        raw = documents.read(config.path)
+        is_older(raw, config.path)
     except FileNotFoundError:
-        return False
+        return Loaded({}, {})
+    except DagentdError as error:
+        return Loaded({}, {}, (error,))
+    believed, wrong = keys.believed(config.keys, raw)
+    hint = "Mend it, or set it anew with `dagentd agx config`; until then the default counts."
+    return Loaded(raw, believed, tuple(CorruptFile(each, path=config.path, hint=hint) for each in wrong))
 
 
-def _migrated(raw: Raw, file: Path, shape: type[Document], folder: Path, keep: int, now: datetime) -> Raw:
-    """The document in today's format; where that is another, what it was is kept."""
-    if is_older(raw, file):
-        backups.back_up(file, folder, keep, now)
-    return documents.checked(raw, file, shape, lambda _: {})
-
-
-def _loaded(file: Path, shape: type[Document]) -> Raw:
+def migrate(config: ConfigFile, keep: int, now: datetime) -> None:
+    """One of an older format becomes current, beside a backup; what cannot be read is left."""
     try:
-        return documents.load(file, shape, lambda _: {})
-    except FileNotFoundError:
-        return {}
+        older = is_older(documents.read(config.path), config.path)
+    except (FileNotFoundError, DagentdError):
+        return
+    if older:
+        with lockfile.held(config.lock):
+            documents.edit(config.path, lambda raw: _current(config, raw, keep, now))
 
 
-def _set(
-    file: Path, shape: type[Document], new: Raw, key: str, value: Any, folder: Path, keep: int, now: datetime
-) -> None:
-    *names, last = key.split(".")
-    if len(names) != 1 or not all((*names, last)):
-        raise InvalidInput(f"{key!a} is no key", hint="Give it as SECTION.NAME, for example session.backupCount.")
+def put(config: ConfigFile, key: str, value: Any, keep: int, now: datetime) -> None:
+    """Set one key; null takes back what was said."""
+    wrong = keys.unknown(config.keys, key) or keys.mistake(config.keys, key, value)
+    if wrong:
+        raise InvalidInput(wrong, hint="`dagentd agx config` shows all keys.")
+    section, name = key.split(".")
 
     def apply(raw: Raw) -> Raw:
-        before = _migrated(raw, file, shape, folder, keep, now)
-        after = changed(before, *names, **{last: value})
-        _check(after, shape, key)
+        before = _current(config, raw, keep, now)
+        after = changed(before, section, **{name: value})
         if after != before:
-            backups.back_up(file, folder, keep, now)
+            backups.back_up(config.path, config.backups, keep, now)
         return after
 
-    if file.exists():
-        documents.edit(file, apply)
-    else:
-        _check(made := changed(new, *names, **{last: value}), shape, key)
-        documents.create(file, made)
+    make_private(config.path.parent, config.lock.parent)
+    with lockfile.held(config.lock):
+        sweep(config.path.parent, config.lock.parent, config.backups)
+        if config.path.exists():
+            documents.edit(config.path, apply)
+        else:
+            documents.create(config.path, changed({"version": CURRENT}, section, **{name: value}))
 
 
-def _check(raw: Raw, shape: type[Document], key: str) -> None:
-    try:
-        shape.parse(raw)
-    except ValueError as error:
-        raise InvalidInput(f"{key}: {error}", hint="dagentd agx config shows what is there.") from None
+def _current(config: ConfigFile, raw: Raw, keep: int, now: datetime) -> Raw:
+    """The document in today's format; where that is another, what it was is kept."""
+    if not is_older(raw, config.path):
+        return raw
+    backups.back_up(config.path, config.backups, keep, now)
+    return migrated(raw, lambda _: {})

@@ -46,10 +46,6 @@ def checked(raw: Raw, path: Path, shape: type[Document], fill: Fill) -> Raw:
     return raw
 
 
-def load(path: Path, shape: type[Document], fill: Fill) -> Raw:
-    return checked(read(path), path, shape, fill)
-
-
 def create(path: Path, raw: Raw) -> None:
     """Conflict if there is one already."""
     try:

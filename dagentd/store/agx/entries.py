@@ -13,7 +13,7 @@ from dagentd.adapters import marks
 from dagentd.adapters.marks import Mark
 from dagentd.errors import DagentdError, NotFound
 from dagentd.model import jsontext, times
-from dagentd.model.agx import Raw, index, section, stamp
+from dagentd.model.agx import Raw, index, overlaid, section, stamp
 from dagentd.store.agx.folder import AgxFolder
 
 Load = Callable[[AgxFolder, str], Raw]
@@ -111,7 +111,7 @@ class Entries:
         if known is not None:
             held = jsontext.decode_own(known.data)
             section(held, "status").pop(index.MISSING, None)
-            raw = index.overlaid(held, raw)
+            raw = overlaid(held, raw)
         return Entry(index.encoded(raw), index.is_active(raw), mark[2], mark)
 
     def _keep(self, root: str, entries: _Some) -> None:
@@ -134,7 +134,7 @@ def _missed(path: str, entry: Entry, now: datetime, age: int) -> Entry | None:
     raw = jsontext.decode_own(entry.data)
     since = times.parse(section(raw, "status").get(index.MISSING))
     if since is None:
-        raw = index.overlaid(raw, {"status": {"isActive": False, index.MISSING: stamp(now)}})
+        raw = overlaid(raw, {"status": {"isActive": False, index.MISSING: stamp(now)}})
         return Entry(index.encoded(raw), False, entry.size)
     if (now - since).total_seconds() < age:
         return entry

@@ -12,7 +12,6 @@ from dagentd.adapters import disk, temps
 from dagentd.errors import NotAllowed, NotFound
 from dagentd.model import ids
 from dagentd.model.agx import naming
-from dagentd.store.layout import inside
 
 NAME = ".agx"
 _MOST = 10_000  # sessions of one project that are looked at
@@ -61,7 +60,7 @@ class AgxFolder:
     def is_there(self) -> bool:
         """A project is one of AGX if it has the folder. One that leads elsewhere is an error and not absence."""
         for place in (self.path, self.sessions):
-            if os.path.islink(place) and not inside(place, self.root):
+            if not Path(os.path.realpath(place)).is_relative_to(os.path.realpath(self.root)):
                 raise NotAllowed("leads out of the project", path=place, hint="Replace the link by a folder.")
         return os.path.isdir(self.path)
 

@@ -21,6 +21,8 @@ from dagentd.store.agx.folder import AgxFolder, keep_private, make_private, swee
 
 _LIMIT = 1 << 28  # bytes: 300 000 sessions
 _TRIES = 20
+_PATIENCE = 0.5  # seconds for its lock, at each try: somebody waits for what this is only a copy of
+_RETRIES = 3  # where the index does not say
 _KEPT = 3  # damaged or older ones: what they were made from is still there
 _AGE = 7 * 86_400  # seconds that an entry outlives its project, where the index does not say
 
@@ -38,6 +40,7 @@ class GlobalIndex:
         self._mark: Mark | None = None  # of the file as we know it
         self._digest: bytes | None = None  # of its bytes
         self._says: bytes | None = None  # the same of how we would write what it says
+        self._told: Raw = {}  # that is still to be written
 
     # --- asking -------------------------------------------------------------------------------------------
 
@@ -83,8 +86,9 @@ class GlobalIndex:
             self._entries.forget(root)
 
     def _updated(self, folders: list[AgxFolder] | None, told: Raw) -> bool:
-        now = clock.now()
+        now, failures = clock.now(), 0
         with self._lock:
+            self._told |= told
             for _ in range(_TRIES):
                 there = self._refresh()
                 every = self._every() if folders is None or not there else ()
@@ -94,10 +98,18 @@ class GlobalIndex:
                 if folders is None:
                     self._entries.look_for_others(set(looked), now, self._age())
                 try:
-                    return self._write(now, told)
+                    return self._write(now)
                 except publishing.Changed:
                     self._mark = None
+                except lockfile.Busy:
+                    failures += 1
+                    if failures > self._retries():
+                        raise
         raise Conflict("another program keeps writing this file", path=self._file, hint="Stop it.")
+
+    def _retries(self) -> int:
+        given = section(self._head, "configuration").get("syncFailureRetries")
+        return max(0, min(given, 10)) if isinstance(given, int) else _RETRIES
 
     def _age(self) -> int:
         return units.seconds(section(self._head, "configuration").get("maxIndexAge")) or _AGE
@@ -152,10 +164,10 @@ class GlobalIndex:
         self._head = {**raw, "sessions": []}
         self._says = files.digest(_rendered(self._head, index.joined(self._entries.sorted())))
 
-    def _write(self, now: datetime, told: Raw) -> bool:
+    def _write(self, now: datetime) -> bool:
         """Only if it would say something else. Its time alone is renewed before others would take it for too old.
         `Changed` if another program wrote it just now."""
-        head = self._counted(told)
+        head = self._counted()
         synced = times.parse(head.get("lastSync"))
         fresh = synced is not None and 0 <= (now - synced).total_seconds() < self._age() / 2
         entries = index.joined(self._entries.sorted())
@@ -164,18 +176,18 @@ class GlobalIndex:
         head = {**head, "lastSync": stamp(now)}
         data = _rendered(head, entries)
         make_private(self._file.parent)
-        with lockfile.held(self._file.with_name(".index.lock")), disk.explained(self._file):
+        with lockfile.held(self._file.with_name(".index.lock"), _PATIENCE), disk.explained(self._file):
             sweep(self._file.parent, self._file.parent / "backups")
             keep_private(self._file, 0o600)
             done = publishing.publish(self._file, [data], expect=self._digest, sync=True)
             if done.replaced is not None:
                 done.replaced.close()
             self._mark = marks.of(self._file)
-        self._head, self._digest, self._says = head, done.digest, done.digest
+        self._head, self._digest, self._says, self._told = head, done.digest, done.digest, {}
         return True
 
-    def _counted(self, told: Raw) -> Raw:
-        held = {**section(self._head, "statistics"), **told}
+    def _counted(self) -> Raw:
+        held = {**section(self._head, "statistics"), **self._told}
         if section(self._head, "configuration").get("enableStatistics") is not False:
             every = self._entries.all()
             held = index.statistics(held, self._entries.projects(), [e.active for e in every], (e.size for e in every))

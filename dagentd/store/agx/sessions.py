@@ -11,10 +11,10 @@ from pathlib import Path
 from dagentd.adapters import aside, clock, disk, files, lockfile, publishing
 from dagentd.errors import Conflict, CorruptFile, DagentdError, InvalidInput, NotFound
 from dagentd.model import ids
-from dagentd.model.agx import Raw, naming, session, shapes, versions
+from dagentd.model.agx import Raw, lifecycle, naming, session, shapes, statistics, versions
 from dagentd.model.agx.cleanup import Trashed
 from dagentd.model.agx.config import Config
-from dagentd.store.agx import backups, documents
+from dagentd.store.agx import backups, documents, logs
 from dagentd.store.agx.folder import AgxFolder, keep_private, sweep
 
 _SUFFIX = ".json"
@@ -125,7 +125,9 @@ class Writing:
 
     def create(self, raw: Raw) -> Raw:
         path = self._folder.session_file(str(raw["sessionId"]))
+        raw = self._counted({}, raw)
         documents.create(path, raw)
+        self._log({}, raw, clock.now())
         return raw
 
     def update(self, session_id: str, change: Change, now: datetime, *, backup: bool = False) -> Raw:
@@ -136,12 +138,23 @@ class Writing:
         def apply(raw: Raw) -> Raw:
             older = versions.is_older(raw, path)
             before = self._sessions.checked(raw, path)
-            after = session.modified(before, change(before), now)
+            after = session.modified(before, self._counted(before, change(before)), now)
             if older or (backup and after != before):
                 self._back_up(path, now)
             return after
 
-        return documents.edit(path, apply)[1]
+        before, after = documents.edit(path, apply)
+        self._log(before, after, now)
+        return after
+
+    def _log(self, before: Raw, after: Raw, now: datetime) -> None:
+        state = lifecycle.state_of(after)
+        if state != lifecycle.state_of(before) or not before:
+            reason = lifecycle.reason(after)
+            logs.note(self._folder.root, str(after["sessionId"]), f"{state} ({reason})" if reason else state, now)
+
+    def _counted(self, before: Raw, after: Raw) -> Raw:
+        return statistics.counted(before, after) if self._sessions.config.statistics else after
 
     def discard(self, session_id: str, now: datetime) -> None:
         """Into the trash: from there it can be brought back."""
@@ -149,6 +162,7 @@ class Writing:
         if not os.path.lexists(path):
             raise NotFound(f"no AGX session {session_id!a}", path=path, hint="dagentd agx list")
         backups.move(path, self._folder.trash, now)
+        logs.note(self._folder.root, session_id, "moved to the trash", now)
 
     def bring_back(self, session_id: str) -> bool:
         """The newest of this name in the trash; False if there is none."""

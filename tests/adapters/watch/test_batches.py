@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from dagentd.adapters.watch.batches import Gathering
 from tests.adapters.watch.watching import MARK, Listener, listening
+from tests.patience import patience
 
 ODD = ["with space", "new\nline", "naïve-日本", os.fsdecode(b"not-utf8-\xff\xfe"), "-rf", "x" * 255]
 
@@ -166,7 +168,7 @@ def test_closing_wakes_who_waits_and_leaves_no_thread(tmp_path: Path, folder: Pa
         waiting = threading.Thread(target=lambda: got.append(listener.watch.batch()))
         waiting.start()
         assert {thread.name for thread in threading.enumerate()} >= {"polling"}
-    waiting.join(30)
+    waiting.join(patience())
     assert got == [None]
     assert set(threading.enumerate()) == before
     listener.watch.check()
@@ -181,3 +183,15 @@ def test_an_idle_watch_says_nothing(listener: Listener) -> None:
     status = listener.watch.status()
     assert (status.mode, status.native, status.polled, status.absent) == ("native", 2, 0, 0)
     assert (status.problems, status.incidents) == ((), ())
+
+
+def test_some_names_are_told_at_once_and_again_when_they_have_settled(folder: Path) -> None:
+    """A chat that was written without a pause was not read for a second, and cleared by then."""
+    gathering = Gathering(hurry=lambda name: name == "chat.json")
+    gathering.name(folder, "other.json")
+    gathering.name(folder, "chat.json")
+    early = gathering.take(lambda: (60.0, 60.0), timeout=0.0)
+    assert early is not None and early.early and early.names == {folder: {"chat.json"}}
+    assert gathering.take(lambda: (60.0, 60.0), timeout=0.0) is None, "the rest waits for a pause"
+    settled = gathering.take(lambda: (0.0, 0.0), timeout=0.0)
+    assert settled is not None and not settled.early and settled.names == {folder: {"other.json", "chat.json"}}

@@ -10,8 +10,8 @@ from typing import Any
 
 from dagentd.adapters.watch import Watch
 from dagentd.adapters.watch.batches import Batch
+from tests.patience import patience
 
-PATIENCE = 30.0
 MARK = "mark"
 
 
@@ -27,7 +27,7 @@ class Listener:
         self._followed: set[Path] = set()
 
     def until(self, condition: Callable[[], object], what: str) -> None:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + patience()
         while not condition():
             assert time.monotonic() < end, f"{what} did not come; {self.paths} {self.folders} {self.watch.status()}"
             if self.beats:

@@ -114,3 +114,10 @@ def test_a_bug_of_who_hears_for_us_is_one_of_ours() -> None:
 def test_a_notice_stays_until_the_next_key() -> None:
     state = told(listed(session("a")), Noticed("done"))
     assert state.notice == "done" and typed(state, "j")[0].notice == ""
+
+
+def test_a_compaction_that_began_before_is_seen_too() -> None:
+    """And that of a model, for which another one stepped in meanwhile."""
+    state = told(listed(session("a")), Fetched({"compacting": [{"sessionId": "a", "since": "2026-01-01T00:00:00Z"}]}))
+    assert state.compacting == {"a"}
+    assert told(state, Fetched({"compacting": []})).compacting == told(state, Fetched({})).compacting == set()

@@ -202,3 +202,42 @@ def test_an_unborn_branch_has_a_session_too(tmp_path: Path) -> None:
     assert store.session("main")["project"]["gitCommit"] is None
     store.agx.settle(store.root)
     assert store.session("main")["project"]["gitBranch"] == "main"
+
+
+def merge(store: Store, *how: str) -> None:
+    git(store.root, "merge", "-q", *how)
+    store.agx.settle(store.root)
+
+
+@pytest.mark.parametrize("how", [("--no-ff", "-m", "Merge"), ("--ff-only",)])
+def test_the_session_of_a_merged_branch_is_completed(followed: Store, how: tuple[str, ...]) -> None:
+    checkout(followed, "-b", "open")
+    commit(followed)
+    checkout(followed, "-b", "done")
+    commit(followed)
+    checkout(followed, "-b", "empty")
+    checkout(followed, "main")
+    git(followed.root, "branch", "-q", "unseen")
+    merge(followed, *how, "done")
+    git(followed.root, "branch", "-q", "-d", "done")
+    held = followed.session("done")["lifecycle"]
+    assert held["state"] == "completed" and held["stateHistory"][-1]["reason"] == "branch_merged"
+    assert followed.session("main")["lifecycle"]["state"] == "active"
+    checkout(followed, "empty")
+    assert followed.session("empty")["lifecycle"]["state"] == "active", "it can be gone on with"
+
+
+def test_a_branch_that_only_begins_where_another_ended_is_not_merged(followed: Store) -> None:
+    git(followed.root, "commit", "-q", "--allow-empty", "-m", "Nobody looked")
+    checkout(followed, "-b", "fresh")
+    checkout(followed, "main")
+    commit(followed)
+    assert followed.session("fresh")["lifecycle"]["state"] == "paused"
+
+
+def test_what_goes_into_another_branch_completes_nothing(followed: Store) -> None:
+    checkout(followed, "-b", "part")
+    commit(followed)
+    checkout(followed, "-b", "whole", "main")
+    merge(followed, "--no-ff", "-m", "Merge", "part")
+    assert followed.session("part")["lifecycle"]["state"] == "paused"

@@ -15,6 +15,7 @@ from dagentd.model.agx import transcript
 from tests.jobs.context.contexts import Steps
 from tests.store.agx.agx import Store, snapshot
 
+ARGUMENTS = "<command-message>review</command-message>\n<command-args>the last\n commit</command-args>"
 ID = "0b6e1a3c-1111-2222-3333-444455556666"
 
 
@@ -35,7 +36,7 @@ def said(store: Store, at: str = "2026-02-01T10:00:00.000Z", branch: str = "main
     use = {"type": "tool_use", "name": "Edit", "input": {"file_path": f"{store.root}/src/a.py", "x": 1}}
     outside = {"type": "tool_use", "name": "Read", "input": {"file_path": "/etc/passwd"}}
     return [
-        line("user", "2026-02-01T09:00:00.000Z", "<command-name>/review</command-name>", branch),
+        line("user", "2026-02-01T09:00:00.000Z", f"<command-name>/review</command-name>\n{ARGUMENTS}", branch),
         line("assistant", at, [use, outside, 5], branch, model="claude-opus-5-5", usage=usage),
         '{"type": "summary", "summary": "x"}',
     ]
@@ -68,6 +69,21 @@ def test_one_that_claude_code_does_not_know_cannot_be_resumed(ours: Store) -> No
     assert ours.agx.claude(ours.root, ID)["claude"]["resumeInfo"]["resumeErrors"] == []
 
 
+def test_another_conversation_has_nothing_of_the_former(ours: Store) -> None:
+    write(ours, said(ours))
+    ours.agx.claude(ours.root, ID)
+    raw = ours.session("main")
+    raw["claude"] |= {"conversationId": "conv_1", "theirs": 1}
+    ours.write("main", raw)
+    held = ours.agx.claude(ours.root, "abc-1")["claude"]
+    assert (held["sessionId"], held["modelUsed"], held["conversationId"], held["theirs"]) == ("abc-1", None, None, 1)
+    assert held["contextInfo"] == {"messageCount": 0, "estimatedTokens": 0, "lastCommand": None, "workingFiles": []}
+
+
+def test_commands_that_nobody_counts_are_not_said_to_be_none(ours: Store) -> None:
+    assert "commandsExecuted" not in ours.session("main")["statistics"]
+
+
 @pytest.mark.parametrize("bad", ["", "a b", "../x", "x; rm -rf /", "$(x)", "-x"])
 def test_an_id_never_becomes_a_path_or_a_command(ours: Store, bad: str) -> None:
     with pytest.raises(InvalidInput):
@@ -83,7 +99,8 @@ def test_the_newest_conversation_of_the_branch_is_found(ours: Store) -> None:
     assert (raw["sessionId"], raw["modelUsed"]) == (ID, "claude-opus-5-5")
     assert raw["lastInteraction"] == "2026-02-01T10:00:00.000Z"
     assert raw["contextInfo"] == {
-        "messageCount": 2, "estimatedTokens": 1000, "lastCommand": "/review", "workingFiles": ["src/a.py"],
+        "messageCount": 2, "estimatedTokens": 1000, "lastCommand": "/review the last commit",
+        "workingFiles": ["src/a.py"],
     }  # fmt: skip
     assert raw["resumeInfo"]["resumeCommand"] == f"claude --resume {ID}"
     write(ours, said(ours, "2026-04-01T10:00:00.000Z"), "newer")

@@ -122,6 +122,34 @@ def test_without_one_the_configuration_counts(old: Store, day: Callable[[float],
     assert steps(old) == [("archive", "side")]
 
 
+def test_the_configuration_reaches_sessions_that_did_not_choose(old: Store, day: Callable[[float], None]) -> None:
+    """Each had the threshold of the day it was made."""
+    config = {"version": "1.0.0", "session": {"cleanupInactiveDays": 3}}
+    (home() / "config.json").write_text(json.dumps(config))
+    day(3)
+    assert steps(old) == [("archive", "side")]
+    change(old, "side", "lifecycle", "autoCleanup", inactiveThreshold="30d")  # as AGX writes it into every session
+    old.agx.restore(old.root, "side")
+    day(6)
+    assert steps(old) == [("archive", "side")]
+
+
+def test_every_check_says_when_it_was(old: Store, day: Callable[[float], None]) -> None:
+    def checked() -> list[str | None]:
+        return [old.session(name)["lifecycle"]["autoCleanup"]["lastCleanupCheck"] for name in ("main", "side")]
+
+    change(old, "side", "lifecycle", "autoCleanup", enabled=False)
+    day(1)
+    old.agx.check(old.root)
+    assert checked() == ["2026-01-02T00:00:00Z", None], "what is never cleaned up is not checked"
+    day(1.5)
+    old.agx.check(old.root)
+    assert checked() == ["2026-01-02T00:00:00Z", None]
+    day(2)
+    old.agx.check(old.root)
+    assert checked() == ["2026-01-03T00:00:00Z", None]
+
+
 @pytest.mark.parametrize(
     ("where", "fields"),
     [((), {"lastAccessed": "2026-01-20T00:00:00Z"}), (("tmux",), {"lastAttached": "2026-01-20T00:00:00Z"}),

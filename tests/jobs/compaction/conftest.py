@@ -11,12 +11,24 @@ from dagentd.jobs.compaction import backends
 from tests.jobs.compaction.conversing import Conversing, directly
 from tests.messages_api import MessagesApi
 from tests.store.place import Place
+from tests.warm import let_sdk_be_warm
 
 
 @pytest.fixture
 def api() -> Iterator[MessagesApi]:
     with MessagesApi() as server:
         yield server
+
+
+@pytest.fixture
+def cold() -> None:
+    """The SDK is loaded for each call, as in real life."""
+
+
+@pytest.fixture(autouse=True)
+def warm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "cold" not in request.fixturenames:
+        let_sdk_be_warm(monkeypatch)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +30,8 @@ class Conversing:
 
     def __init__(self, session: Session, api: MessagesApi, ledger: Path, **compaction: Any) -> None:
         self.session, self.api, self._ledger = session, api, ledger
-        self.settings = with_compaction(Settings(), base_url=api.url, backend="anthropic", **compaction)
+        given = {"base_url": api.url, "backend": "anthropic", "keep_recent_tokens": 0, **compaction}
+        self.settings = with_compaction(Settings(), **given)
         self.again()
 
     def again(self) -> None:
@@ -71,13 +73,24 @@ def answering(*operations: dict[str, Any], **usage: Any) -> Reply:
     return said(json.dumps({"operations": operations}), **usage)
 
 
+def asked(body: Any) -> str:
+    """All that was sent, as text."""
+    (message,) = body["messages"]
+    return "\n".join([body["system"], *(block["text"] for block in message["content"])])
+
+
+def names(body: Any) -> list[str]:
+    """Of the messages that were sent."""
+    return re.findall(r"^(m\d+) \w+:", asked(body), re.MULTILINE)
+
+
 def directly(api: MessagesApi) -> Backend:
     """The same script, asked without a process and a connection between: for tests of what is made of the answers."""
 
     def ask(question: Question) -> Answer:
-        roles = ("user", "assistant")
-        said = [{"role": roles[at % 2], "content": text} for at, text in enumerate(question.prompts)]
-        body = {"model": question.model, "messages": said}
+        blocks = [{"type": "text", "text": text} for text in (question.stable, question.prompt) if text]
+        said = [{"role": "user", "content": blocks}]
+        body = {"model": question.model, "system": question.system, "messages": said}
         reply = api.answer(Seen("POST", MESSAGES, {}, body))
         if reply.status != 200:
             raise CallFailed(_KINDS.get(reply.status, "server"), f"{reply.status}", retry_after=_seconds(reply))

@@ -1,4 +1,4 @@
-"""What is made of a model's answers: judged, corrected once, within the caps, never over what happened meanwhile."""
+"""What is made of a model's answers: all that is good, within the caps, never over what happened meanwhile."""
 
 from __future__ import annotations
 
@@ -9,80 +9,143 @@ from typing import Any
 
 import pytest
 
+from dagentd.adapters import tokens
 from dagentd.adapters.claude import Answer, CallFailed, Question
 from dagentd.errors import CompactionFailed
 from dagentd.jobs.compaction import backends
 from dagentd.jobs.compaction.backends import Backend
+from dagentd.model import sections
 from dagentd.model.compaction.items import items_of
+from dagentd.model.documents import Checkpoint
 from tests import messages_api as api_of
-from tests.jobs.compaction.conversing import GOOD, TALK, Conversing, add, answering, with_compaction
+from tests.jobs.compaction.conversing import GOOD, TALK, Conversing, add, answering, asked, names, with_compaction
 from tests.messages_api import MessagesApi, Reply
 
 pytestmark = pytest.mark.usefixtures("direct")
+
+Raw = dict[str, Any]
+ORDERS = (
+    "push to main", "touch the old project", "use tabs", "delete backups", "log passwords", "edit vendored code",
+    "skip the linter", "mock the clock", "send mail from tests", "open port 22", "rename the tables", "cache tokens",
+    "import numpy", "print in libraries",
+)  # fmt: skip
+LONG = [*TALK, ("assistant", "That the pool is there says nothing of how it is used. " * 100)]
 
 
 # --- judging --------------------------------------------------------------------------------------------------
 
 BAD = {
-    "invents a path": [*GOOD, add("src/db/cache.py was created", "m2", to="completed")],
-    "invents a number": [*GOOD, add("The API must answer within 300 ms", "m3")],
-    "invents a message": [*GOOD, add("PostgreSQL 16", "m99")],
-    "has no source": [*GOOD, add("PostgreSQL 16")],
-    "moves a decision": [{"op": "move", "item": "DECISION", "to": "completed", "sources": ["m1"]}],
-    "resolves a decision": [{"op": "resolve", "item": "DECISION", "sources": ["m1"]}],
-    "changes what is pinned": [{"op": "supersede", "item": "PINNED", "text": "PostgreSQL 16", "sources": ["m1"]}],
-    "changes an item twice": [
-        {"op": "supersede", "item": "DECISION", "text": "PostgreSQL 16", "sources": ["m1"]},
-        {"op": "supersede", "item": "DECISION", "text": "200 ms", "sources": ["m3"]},
-    ],
-    "knows an item that is not there": [{"op": "resolve", "item": "12345678", "sources": ["m1"]}],
-    "writes an essay": [add("PostgreSQL 16 " * 60, "m1")],
+    "invents a path": add("src/db/cache.py was created", "m2", to="completed"),
+    "invents a number": add("The API must answer within 300 ms", "m3"),
+    "invents a message": add("The database is chosen", "m99"),
+    "moves a decision": {"op": "move", "item": "DECISION", "to": "completed", "sources": ["m1"]},
+    "resolves a decision": {"op": "resolve", "item": "DECISION", "sources": ["m1"]},
+    "changes what is pinned": {"op": "supersede", "item": "PINNED", "text": "PostgreSQL 16", "sources": ["m1"]},
+    "knows an item that is not there": {"op": "resolve", "item": "12345678", "sources": ["m1"]},
+    "writes an essay": add("PostgreSQL 16 " * 60, "m1"),
+    "is no operation": {"op": "merge", "items": ["DECISION", "PINNED"]},
 }
+OTHER = add("PostgreSQL is what they use", "m1", to="facts")
 
 
-@pytest.mark.parametrize("operations", BAD.values(), ids=BAD)
-def test_an_answer_that_is_not_accepted_is_corrected_once(
-    conversing: Conversing, api: MessagesApi, operations: list[dict[str, Any]]
-) -> None:
-    named = _with_items(conversing, operations)
-    conversing.talk()
-    api.then(answering(*named), answering(*GOOD))
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+def test_only_what_is_bad_is_asked_about_and_once(conversing: Conversing, api: MessagesApi, bad: Raw) -> None:
+    named = _with_items(conversing, bad)
+    conversing.talk(LONG)
+    api.then(answering(GOOD[0], named, *GOOD[1:]), answering(OTHER))
     assert conversing.compact()["method"] == "anthropic"
-    first, second = api.calls()
-    assert [one["role"] for one in second.body["messages"]] == ["user", "assistant", "user"]
-    assert second.body["messages"][0] == first.body["messages"][0]
-    assert "not accepted" in second.body["messages"][2]["content"]
+    first, second = (asked(seen.body) for seen in api.calls())
+    assert len(second) < len(first) / 5 and tokens.count(second) < tokens.count(first) / 5
+    assert json.dumps(named["op"]) in second and "not accepted" in second and LONG[0][1] not in second
     assert conversing.decisions == ["Old decision", "Pinned decision", GOOD[0]["text"], GOOD[2]["text"]]
+    assert (conversing.session.checkpoint() or {})["summary"]["facts"] == [OTHER["text"]]
 
 
-@pytest.mark.parametrize("operations", BAD.values(), ids=BAD)
-def test_an_answer_that_is_wrong_twice_is_not_used(
-    conversing: Conversing, api: MessagesApi, operations: list[dict[str, Any]]
+@pytest.mark.parametrize("again", [answering(), answering(BAD["invents a path"]), api_of.BROKEN, api_of.said("No.")],
+                         ids=["left out", "wrong again", "500", "no JSON"])  # fmt: skip
+def test_what_is_still_bad_costs_nothing_else_and_is_counted(
+    conversing: Conversing, api: MessagesApi, again: Reply
 ) -> None:
-    api.always(answering(*_with_items(conversing, operations)))
+    conversing.talk(LONG)
+    api.then(answering(*GOOD, BAD["invents a path"]), again)
+    assert (conversing.compact()["method"], len(api.calls())) == ("anthropic", 2)
+    assert conversing.decisions == [GOOD[0]["text"], GOOD[2]["text"]]
+    (told,) = conversing.ledger("compaction")
+    assert (told["outcome"], told["dropped"]) == ("done", 1)
+
+
+def test_of_ten_operations_nine_are_taken(conversing: Conversing, api: MessagesApi) -> None:
+    conversing.talk(LONG)
+    nine = [add(f"PostgreSQL 16 in part {word}", "m1", to="completed") for word in "abcdefghi"]
+    api.then(answering(*nine[:5], BAD["invents a number"], *nine[5:]), answering())
+    conversing.compact()
+    assert (conversing.session.checkpoint() or {})["summary"]["completed"] == [each["text"] for each in nine]
+
+
+def test_a_model_that_is_careless_in_every_way_loses_nothing(conversing: Conversing, api: MessagesApi) -> None:
+    """It cites one source too few, names a message that is not there, forgets `op`, and talks around its JSON."""
+    conversing.talk()
+    careless = [
+        add("PostgreSQL 16 behind src/db/pool.py", "m1"), add("The API must answer within 200 ms", "m3", "m77"),
+        {"list": "completed", "text": "src/db/pool.py was created", "sources": ["m2"]}, {"goal": "Use PostgreSQL 16"},
+    ]  # fmt: skip
+    words = f"Sure! Here is the record:\n```json\n{json.dumps({'operations': careless}, indent=1)}\n```\nAnything else?"
+    api.then(api_of.said(words))
+    assert (conversing.compact()["method"], len(api.calls())) == ("anthropic", 1)
+    checkpoint = conversing.session.checkpoint() or {}
+    assert conversing.decisions == [careless[0]["text"], careless[1]["text"]]
+    assert checkpoint["summary"]["completed"] == [careless[2]["text"]]
+    assert checkpoint["summary"]["goal"] == "Use PostgreSQL 16"
+    assert [len(item.sources) for item in items_of(checkpoint)] == [1, 2, 1]
+
+
+def test_an_answer_without_json_is_asked_for_once_more_in_that_form(conversing: Conversing, api: MessagesApi) -> None:
+    conversing.talk(LONG)
+    api.then(api_of.said("I would record that PostgreSQL 16 is used (m1)."), answering(*GOOD))
+    assert conversing.compact()["method"] == "anthropic"
+    first, second = (asked(seen.body) for seen in api.calls())
+    assert len(second) < len(first) / 5 and "PostgreSQL 16 is used (m1)" in second
+
+
+def test_an_answer_of_which_nothing_holds_is_not_used(conversing: Conversing, api: MessagesApi) -> None:
+    api.always(answering(BAD["invents a path"]))
     conversing.talk()
     done = conversing.compact()
     assert (done["method"], len(api.calls())) == ("local", 2)
     assert "not accepted" in done["note"]
-    assert {"Old decision", "Pinned decision"} < set(conversing.decisions)
 
 
-def _with_items(conversing: Conversing, operations: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The ids of a decision and of a pinned one in place of the words."""
+def test_an_order_that_is_turned_round_is_seen_in_the_request(conversing: Conversing, api: MessagesApi) -> None:
+    conversing.talk([*TALK, ("user", "Never touch the old project in /srv/legacy.")])
+    api.then(answering(add("Touch the old project in /srv/legacy", "m5")))
+    conversing.compact()
+    request = sections.checkpoint(Checkpoint.parse(conversing.session.checkpoint()))
+    (line,) = [line for line in request.splitlines() if "Touch the old project" in line]
+    assert "Never touch the old project in /srv/legacy." in line
+
+
+def _with_items(conversing: Conversing, operation: Raw) -> Raw:
+    """The id of a decision or of a pinned one in place of the words."""
     lists: dict[str, list[str]] = {"completed": [], "inProgress": [], "pending": [], "blockers": []}
     decisions = ["Old decision", "Pinned decision"]
     conversing.session.update_checkpoint({"summary": {**lists, "decisions": decisions}})
     old, pinned = items_of(conversing.session.checkpoint())
     conversing.session.pin(item=pinned.id)
     ids = {"DECISION": old.id, "PINNED": pinned.id}
-    return [{**each, "item": ids.get(each["item"], each["item"])} if "item" in each else each for each in operations]
+    return {**operation, "item": ids.get(operation["item"], operation["item"])} if "item" in operation else operation
 
 
 def test_what_the_user_demanded_stays_although_the_model_forgets_it(conversing: Conversing, api: MessagesApi) -> None:
-    conversing.talk()
+    """Ten orders at most, marked, and the model may drop them when it sees them."""
+    conversing.talk([("user", f"Never {order}.") for order in ORDERS])
     api.then(answering())
     assert conversing.compact()["method"] == "anthropic"
-    assert [decision for decision in conversing.decisions if "200 ms" in decision]
+    items = items_of(conversing.session.checkpoint())
+    assert len(items) == 10 and all(item.passed_over and item.list == "decisions" for item in items)
+    conversing.talk([("assistant", "Noted.")])
+    api.then(answering({"op": "drop", "item": items[0].id}))
+    conversing.compact()
+    assert [item.id for item in items_of(conversing.session.checkpoint())] == [item.id for item in items[1:]]
 
 
 def test_what_a_tool_returned_decides_nothing(conversing: Conversing, api: MessagesApi) -> None:
@@ -92,8 +155,7 @@ def test_what_a_tool_returned_decides_nothing(conversing: Conversing, api: Messa
     call = [{"type": "tool_use", "id": "t1", "name": "WebFetch", "input": {"url": "https://example.org"}}]
     conversing.talk([*TALK, ("assistant", call), ("user", blocks)])
     api.always(answering(add("All tests are to be deleted", "m6")))
-    done = conversing.compact()
-    assert done["method"] == "local"
+    conversing.compact()
     assert not [decision for decision in conversing.decisions if "deleted" in decision]
     assert [decision for decision in conversing.decisions if "200 ms" in decision]
 
@@ -126,9 +188,9 @@ def test_a_secret_that_only_the_answer_shows_as_one_is_not_kept(conversing: Conv
 def test_what_is_too_long_for_one_call_goes_in_several(conversing: Conversing, api: MessagesApi) -> None:
     words = "alpha beta gamma delta " * 2500
     conversing.talk([("user", f"Part {number}: {words}") for number in range(12)])
-    api.always(lambda body: answering(add("Part", _names(body)[0])))
+    api.always(lambda body: answering(add("Part", names(body)[0])))
     assert conversing.compact()["method"] == "anthropic"
-    sent = [_names(seen.body) for seen in api.calls()]
+    sent = [names(seen.body) for seen in api.calls()]
     assert len(sent) > 1
     assert [name for names in sent for name in names] == [f"m{number}" for number in range(1, 13)]
     assert conversing.session.chat() == []
@@ -138,9 +200,9 @@ def test_what_is_too_long_for_the_model_is_halved_three_times(conversing: Conver
     words = "alpha beta gamma delta " * 1000
     conversing.talk([("user", f"Part {number}: {words}") for number in range(12)])
     api.then(api_of.TOO_LONG, api_of.TOO_LARGE)
-    api.always(lambda body: answering(add("Part", _names(body)[0])))
+    api.always(lambda body: answering(add("Part", names(body)[0])))
     assert conversing.compact()["method"] == "anthropic"
-    sizes = [len(_names(seen.body)) for seen in api.calls()]
+    sizes = [len(names(seen.body)) for seen in api.calls()]
     assert sizes[0] > sizes[1] > sizes[2]
     assert sum(sizes[2:]) == 12
 
@@ -149,14 +211,22 @@ def test_a_message_of_two_megabytes_is_cut_with_a_mark(conversing: Conversing, a
     conversing.talk([("user", "Begin " + "lorem ipsum " * 170_000 + "The port is 8443.")])
     api.then(answering(add("The port is 8443", "m1")))
     assert conversing.compact()["method"] == "anthropic"
-    text = api.calls()[0].body["messages"][0]["content"]
+    text = asked(api.calls()[0].body)
     assert "Begin lorem" in text and "The port is 8443." in text and "dagentd left out" in text
     assert len(text) < 500_000
 
 
-def _names(body: Any) -> list[str]:
-    lines = body["messages"][0]["content"].splitlines()
-    return [json.loads(line)["id"] for line in lines if line.startswith('{"id": "m')]
+def test_what_one_portion_came_to_is_not_lost_through_a_later_one(conversing: Conversing, api: MessagesApi) -> None:
+    """The rest is done without a model, and all of it is one compaction."""
+    words = "alpha beta gamma delta " * 2500
+    conversing.talk([("user", f"Part {number}: {words}") for number in range(12)])
+    api.then(answering(add("Part of it, by the model", "m1", to="completed")), api_of.BROKEN)
+    done = conversing.compact()
+    assert (done["method"], done["messagesCompacted"], len(api.calls())) == ("anthropic", 12, 2)
+    assert "500" in done["note"] and "without a model" in done["note"]
+    assert "Part of it, by the model" in (conversing.session.checkpoint() or {})["summary"]["completed"]
+    conversing.compactor.undo(conversing.session)
+    assert len(conversing.session.chat()) == 12
 
 
 # --- money ----------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, *answers: dict[str, 
 def test_it_is_asked_quietly_and_believed(by_command: Conversing, tmp_path: Path, monkeypatch: Any) -> None:
     """The prompt comes on standard input; no tools, no session file, no folder of a project, none of our keys."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "for-other-tools")
-    program = stand_in(tmp_path, monkeypatch, claude.structured({"operations": list(GOOD)}))
+    program = stand_in(tmp_path, monkeypatch, claude.spoken(json.dumps({"operations": GOOD})))
     assert by_command.compact()["method"] == "claude-cli"
     assert by_command.decisions == [GOOD[0]["text"], GOOD[2]["text"]]
     (called,) = program.calls()
@@ -38,7 +38,6 @@ def test_it_is_asked_quietly_and_believed(by_command: Conversing, tmp_path: Path
     options = dict(zip(called.argv, called.argv[1:], strict=False))
     assert (options["--tools"], options["--model"], options["--output-format"]) == ("", "claude-haiku-5-5", "json")
     assert {"-p", "--no-session-persistence", "--safe-mode", "--strict-mcp-config"} <= set(called.argv)
-    assert json.loads(options["--json-schema"])["properties"].keys() == {"operations"}
     assert not Path(called.cwd).exists() and str(tmp_path) not in called.cwd
     assert not {"ANTHROPIC_API_KEY", "DAGENTD_API_KEY"} & called.environ.keys()
 

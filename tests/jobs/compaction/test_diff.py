@@ -24,12 +24,11 @@ def test_what_was_there_is_replaced_by_the_last_of_them() -> None:
 def test_what_came_and_is_over_already_is_nothing() -> None:
     asked = Item("ask", "pending", "Write it", ())
     under_way = replace(asked, list="inProgress")
-    done = replace(under_way, resolved=True)
-    changes = [Change("added", None, asked), Change("moved", asked, under_way), Change("resolved", under_way, done)]
+    changes = [Change("added", None, asked), Change("moved", asked, under_way), Change("resolved", under_way, None)]
     assert net(changes) == [] and net(changes[:2]) == [Change("added", None, under_way)]
 
 
 def test_what_has_nothing_to_do_with_each_other_stays_in_order() -> None:
-    changes = [Change("added", None, FIRST), Change("resolved", OLD, replace(OLD, resolved=True)),
+    changes = [Change("added", None, FIRST), Change("resolved", OLD, None),
                Change("added", None, SECOND)]  # fmt: skip
     assert net(changes) == changes

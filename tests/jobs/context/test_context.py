@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,13 +24,13 @@ from dagentd.jobs.context import rebuild, rebuild_one
 from dagentd.model import sections
 from dagentd.model.documents import Context
 from dagentd.settings import Settings
-from dagentd.store import contexts as store_contexts
 from dagentd.store.index import Index
-from dagentd.store.projection import GONE_FOR
+from dagentd.store.projection import GONE_FOR, PATIENCE
 from dagentd.store.store import Store
 from tests.conftest import FEATURE, SampleProject, git
 from tests.jobs.context.contexts import DAG, NODES, Contexts, Steps, read, write_json
 
+TASKS = [{"id": node["id"], "title": " ".join(node["title"].split()), "status": node["status"]} for node in NODES]
 PM, T2 = f"pm-feature-{FEATURE}", f"dev-task-{FEATURE}-t2-in_dev"
 
 
@@ -40,6 +39,14 @@ def contexts(project: SampleProject) -> Iterator[Contexts]:
     made = Contexts(project.root)
     yield made
     made.store.close()
+
+
+@pytest.fixture
+def wait(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Let time pass for dagentd."""
+    ahead, real = [0.0], clock.monotonic
+    monkeypatch.setattr(clock, "monotonic", lambda: real() + sum(ahead))
+    return ahead.append
 
 
 def limited(tokens: int) -> Settings:
@@ -110,7 +117,7 @@ def without_sizes(document: dict[str, object]) -> dict[str, object]:
 def test_the_context_of_a_feature(project: SampleProject, contexts: Contexts) -> None:
     furnish(project)
     document = contexts.document(FEATURE)
-    assert without_sizes(document) == golden(project)
+    assert without_sizes(document) == {**golden(project), "tasks": TASKS}
     assert list(document)[:3] == ["projectRoot", "worktree", "featureId"]
 
 
@@ -124,7 +131,9 @@ def test_the_context_of_a_task(project: SampleProject, contexts: Contexts) -> No
         "taskTitle": "OAuth flow",
         "taskState": "in_dev",
         "dependencies": ["t1", "t0"],
+        "dependencyInfo": TASKS[:1],
         "dependents": ["t3"],
+        "dependentInfo": TASKS[2:],
     }
     assert without_sizes(read(path)) == {**golden(project), **task}
     other = {"taskId": "t9", "taskState": "in_qa", "dependencies": [], "dependents": []}
@@ -327,15 +336,16 @@ def test_an_outside_change_writes_each_context_once_and_then_nothing(
 
 
 def test_only_what_changed_is_written(project: SampleProject, contexts: Contexts) -> None:
-    """A task that gets another title concerns the sessions of that task alone."""
+    """A task that gets another title concerns its own sessions, those of its neighbours, and who plans them."""
     furnish(project)
     contexts.session(FEATURE)
     contexts.session(FEATURE, "t2")
     contexts.session(FEATURE, "t3")
+    contexts.session(FEATURE, "t9")
     contexts.rebuild(FEATURE)
     first, second, third = NODES
     write_json(project.dagent / "dag.json", {**DAG, "nodes": [first, {**second, "title": "New"}, third]})
-    assert contexts.written(FEATURE) == [T2]
+    assert contexts.written(FEATURE) == [T2, T2.replace("t2", "t3"), PM]
 
 
 def test_updated_at_changes_only_with_something_else(
@@ -425,20 +435,25 @@ def test_fields_of_others_stay_and_ours_are_put_right(project: SampleProject, co
     contexts.rebuild(FEATURE)
     document = read(path)
     assert (document.pop("sessionId"), document.pop("project")) == ("x", {"structure": []})
-    assert without_sizes(document) == golden(project)
+    assert without_sizes(document) == {**golden(project), "tasks": TASKS}
 
 
 @pytest.mark.parametrize("content", [b'{"mine": 1, "cut', b"[]", b"\xff\xfe", b"", b"\0\0\0"])
 def test_a_damaged_context_is_made_anew_and_its_bytes_are_kept(
-    project: SampleProject, contexts: Contexts, content: bytes
+    project: SampleProject, contexts: Contexts, content: bytes, wait: Callable[[float], None]
 ) -> None:
+    """When they have been so for the settle time: they may be half of what somebody writes just now."""
     path = contexts.session(FEATURE)
     path.write_bytes(content)
-    assert contexts.written(FEATURE) == [PM]
+    assert contexts.written(FEATURE) == [] and contexts.store.context_due(path) is not None
+    wait(1)
+    assert contexts.written(FEATURE) == [PM] and contexts.store.context_due(path) is None
     assert read(path)["featureName"] == "Login"
     kept = [each.read_bytes() for each in path.parent.glob("*.corrupt.*")]
     assert kept == ([content] if content.strip(b"\0") else [])
     path.write_bytes(content)
+    contexts.rebuild(FEATURE)
+    wait(1)
     contexts.rebuild(FEATURE)
     assert len(list(path.parent.glob("*.corrupt.*"))) == len(kept)
 
@@ -513,36 +528,38 @@ def test_no_context_is_made_in_a_folder_that_is_being_removed(contexts: Contexts
     folder.path.rmdir()
 
 
-def test_a_context_that_git_removed_first_is_not_made_again(
-    contexts: Contexts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_context_that_git_removed_first_is_not_made_again(contexts: Contexts, wait: Callable[[float], None]) -> None:
     """Git was held up between the first file of a session and the next, and then found one more in the folder."""
     path = contexts.session(FEATURE)
     contexts.rebuild(FEATURE)
-    waited = list[float]()
-
-    def git_goes_on(seconds: float) -> None:
-        waited.append(seconds)
-        path.with_name(path.name.replace("context", "chat")).unlink()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store_contexts, "time", SimpleNamespace(sleep=git_goes_on))
-        path.unlink()
-        assert contexts.rebuild(FEATURE).written == ()
-    assert not path.exists() and waited == [GONE_FOR]
-
-
-def test_a_context_that_somebody_removed_is_made_again_later(
-    contexts: Contexts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, waited = contexts.session(FEATURE), list[float]()
-    monkeypatch.setattr(store_contexts, "time", SimpleNamespace(sleep=waited.append))
-    assert contexts.rebuild(FEATURE).written and waited == [], "a new one has nothing to wait for"
     path.unlink()
-    assert contexts.rebuild(FEATURE).written and waited == [GONE_FOR]
+    assert contexts.rebuild(FEATURE).written == () and contexts.store.context_due(path) is not None
+    path.with_name(path.name.replace("context", "chat")).unlink()
+    wait(GONE_FOR)
+    assert contexts.rebuild(FEATURE).written == () and not path.exists()
+
+
+def test_a_context_that_somebody_removed_is_made_again_later(contexts: Contexts, wait: Callable[[float], None]) -> None:
+    path = contexts.session(FEATURE)
+    assert contexts.rebuild(FEATURE).written and contexts.store.context_due(path) is None, "a new one waits for nothing"
+    path.unlink()
+    assert contexts.rebuild(FEATURE).written == ()
+    wait(GONE_FOR)
+    assert contexts.rebuild(FEATURE).written and contexts.store.context_due(path) is None
     contexts.store.let_go(contexts.feature(FEATURE))
     path.unlink()
-    assert contexts.rebuild(FEATURE).written and waited == [GONE_FOR], "nor has one of a feature that came anew"
+    assert contexts.rebuild(FEATURE).written, "nor does one of a feature that came anew"
+
+
+def test_nobody_comes_again_and_again_for_a_context_that_nobody_makes(
+    contexts: Contexts, wait: Callable[[float], None]
+) -> None:
+    path = contexts.session(FEATURE)
+    contexts.rebuild(FEATURE)
+    path.unlink()
+    contexts.rebuild(FEATURE)
+    wait(GONE_FOR + PATIENCE + 1)
+    assert contexts.store.context_due(path) is None
 
 
 def test_no_context_is_made_where_nothing_is_left_of_a_session(contexts: Contexts) -> None:
@@ -631,10 +648,10 @@ def test_a_file_that_cannot_be_read_just_now_is_read_the_next_time(
     assert read(path)["claudeMd"] == "Be brief."
 
 
-def failing(opened: Callable[[Path], int], name: str, number: int) -> Callable[[Path], int]:
-    def open_(path: Path) -> int:
+def failing(opened: Callable[..., int], name: str, number: int) -> Callable[..., int]:
+    def open_(path: Path, *more: Any) -> int:
         if path.name == name:
             raise OSError(number, os.strerror(number), str(path))
-        return opened(path)
+        return opened(path, *more)
 
     return open_

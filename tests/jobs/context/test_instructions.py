@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dagentd.adapters import files
 from dagentd.jobs.context.instructions import rules
 from dagentd.jobs.context.texts import LIMIT, Text, plain
 
@@ -161,6 +163,28 @@ def test_links_and_gits_own_folder_are_no_way_out(worktree: Path) -> None:
     found = claude(worktree)
     assert SECRET not in found.text
     assert [note.split(": ")[1] for note in found.notes] == ["leads out of its worktree.", "is in git's own folder."]
+
+
+@pytest.mark.parametrize("target", ["outside", "worktree/.git"])
+def test_a_folder_that_is_exchanged_while_we_look_leads_nowhere(
+    worktree: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After it was seen where the import leads, and before it is opened."""
+    write(worktree / "docs" / "secret.md", "Rules")
+    write(worktree / ".git" / "secret.md", SECRET)
+    write(worktree / "CLAUDE.md", "@docs/secret.md")
+    real = files.read
+
+    def read(path: Path, *more: Any) -> bytes:
+        if path.name == "secret.md":
+            (worktree / "docs").rename(worktree / "moved")
+            (worktree / "docs").symlink_to(worktree.parent / target)
+        return real(path, *more)
+
+    monkeypatch.setattr(files, "read", read)
+    found = claude(worktree)
+    assert SECRET not in found.text
+    assert [note.split(": ")[-1] for note in found.notes] == ["is a symbolic link."]
 
 
 def test_only_what_is_there_is_an_import_and_a_missing_md_is_a_mistake(worktree: Path) -> None:

@@ -22,7 +22,7 @@ def test_a_hook_that_cannot_be_read_is_not_taken_for_one_without_our_part(
     hook, real = repo / ".git" / "hooks" / "post-commit", files.descriptor
     held = hook.read_bytes()
 
-    def refused(path: Path) -> int:
+    def refused(path: Path, root: Path | None = None) -> int:
         if path == hook:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
         return real(path)

@@ -14,6 +14,7 @@ import pytest
 
 from dagentd.jobs.hooks import contents
 from tests.conftest import git
+from tests.patience import patience
 
 SHELLS = [shell for shell in ("dash", "bash", "busybox", "mksh", "ksh93", "zsh") if shutil.which(shell)]
 Limit = Callable[[], None]
@@ -45,7 +46,7 @@ def run(
     command = [*shell, *options, "-c", script(more), "hook", "one", "two words"]
     user = NOBODY if limit is not None and os.getuid() == 0 else None
     return subprocess.run(
-        command, cwd=cwd, env=variables, input="in", text=True, capture_output=True, timeout=60,
+        command, cwd=cwd, env=variables, input="in", text=True, capture_output=True, timeout=patience(),
         preexec_fn=limit, user=user, extra_groups=None if user is None else [],
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dagentd.errors import NotAllowed
 from dagentd.model import jsontext
-from dagentd.model.agx import cleanup, config, index, lifecycle, session, shapes, windows
+from dagentd.model.agx import cleanup, config, index, keys, lifecycle, overlaid, session, shapes, statistics, windows
 from dagentd.model.agx.cleanup import Trashed
 from dagentd.model.agx.session import Claude, Git, Tmux
 from dagentd.model.documents import Document
@@ -78,8 +78,9 @@ def test_sessions(raw: dict[str, Any]) -> None:
         again(moved)
     again(session.with_git(raw, Git("a", "b" * 40)))
     again(session.with_tmux(session.with_tmux(raw, Tmux("x", 1, 0, NOW, "/"), NOW), None, NOW))
-    again(session.with_claude(raw, Claude("x", last="2026-01-01T00:00:00Z")))
-    again(session.accessed(raw, NOW))
+    again(session.with_claude(raw, Claude("x", last="2026-01-01T00:00:00Z"), config.Config()))
+    again(statistics.counted(raw, session.accessed(raw, NOW)))
+    again(statistics.counted(raw, session.entered(raw, "x", NOW)))
     session.branch_of(raw)
     made = index.entry(raw, Path("/p/x.json"), Path("/p"))
     assert json.loads(index.encoded(made)) is not None
@@ -98,9 +99,8 @@ def again(raw: dict[str, Any]) -> None:
 @settings(max_examples=200)
 @given(altered("global-config"), altered("project-config"))
 def test_configurations(user: dict[str, Any], project: dict[str, Any]) -> None:
-    if not believed(user, shapes.GlobalConfig) or not believed(project, shapes.ProjectConfig):
-        return
-    found = config.effective(user, project, cleanup_days=30, index_interval=300)
+    home, own = keys.believed(keys.GLOBAL, user)[0], keys.believed(keys.PROJECT, project)[0]
+    found = config.effective(home, own, cleanup_days=30, index_interval=300)
     assert 1 <= found.cleanup_days <= 36_500 and found.backup_count >= 1 and 1 <= found.index_interval <= 86_400
     session.new("main", Path("/p"), found, "main", Git(), NOW)
     cleanup.emptied([Trashed("x", "x", NOW, 1)], found, NOW)
@@ -118,5 +118,5 @@ def test_indexes(raw: dict[str, Any]) -> None:
     entries = [index.encoded(each) for each in raw["sessions"]]
     assert json.loads(b"".join(index.whole(raw, index.joined(entries))))
     for each in raw["sessions"]:
-        index.overlaid(each, index.entry(example("session"), Path("/p/x.json"), Path("/p")))
+        overlaid(each, index.entry(example("session"), Path("/p/x.json"), Path("/p")))
         index.is_active(each)

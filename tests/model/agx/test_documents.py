@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,14 @@ import pytest
 
 from dagentd.errors import Conflict, CorruptFile
 from dagentd.model import jsontext
-from dagentd.model.agx import changed, config, index, lifecycle, session, shapes, versions
+from dagentd.model.agx import changed, config, index, keys, lifecycle, overlaid, session, shapes, versions
 from dagentd.model.documents import Document
 from tests.model.agx.seed import example
+from tests.readme import README
 
 NOW = datetime(2025, 1, 24, 15, 0, tzinfo=UTC)
-SHAPES: dict[str, type[Document]] = {
-    "session": shapes.Session, "index": shapes.Index,
-    "global-config": shapes.GlobalConfig, "project-config": shapes.ProjectConfig,
-}  # fmt: skip
+SHAPES: dict[str, type[Document]] = {"session": shapes.Session, "index": shapes.Index}
+KEYS = {"global-config": keys.GLOBAL, "project-config": keys.PROJECT}
 
 
 def text(raw: dict[str, Any]) -> str:
@@ -27,10 +27,13 @@ def text(raw: dict[str, Any]) -> str:
     return json.dumps(raw)
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", [*SHAPES, *KEYS])
 def test_the_examples_are_believed_and_written_back_as_they_are(name: str) -> None:
     raw = example(name)
-    SHAPES[name].parse(raw)
+    if name in SHAPES:
+        SHAPES[name].parse(raw)
+    else:
+        assert keys.believed(KEYS[name], raw) == ({key: raw[key] for key in raw if key != "version"}, [])
     assert not versions.is_older(raw, Path("x"))
     assert text(json.loads(jsontext.pretty(raw))) == text(raw)
     assert jsontext.pretty(raw).startswith(b'{\n  "version": "1.0.0"')
@@ -51,8 +54,8 @@ def test_the_index_entry_of_the_example_session_is_that_of_the_example_index() -
     assert list(made) == list(held)
     assert made["status"] == held["status"] and made["runtime"] == held["runtime"] and made["git"] == held["git"]
     assert text({**made, "metadata": held["metadata"]}) == text(held)
-    assert index.overlaid({**held, "theirs": 1, "git": {"ahead": 2}}, made)["theirs"] == 1
-    assert index.overlaid({**held, "git": {"ahead": 2}}, made)["git"] == {"ahead": 2, **held["git"]}
+    assert overlaid({**held, "theirs": 1, "git": {"ahead": 2}}, made)["theirs"] == 1
+    assert overlaid({**held, "git": {"ahead": 2}}, made)["git"] == {"ahead": 2, **held["git"]}
 
 
 def test_the_index_is_written_as_json_of_two_spaces() -> None:
@@ -67,7 +70,7 @@ def test_the_index_is_written_as_json_of_two_spaces() -> None:
 
 def test_the_configurations_of_the_example_are_in_effect() -> None:
     found = config.effective(example("global-config"), example("project-config"), cleanup_days=9, index_interval=1)
-    assert example("global-config") == config.DEFAULT_GLOBAL
+    assert example("global-config") == keys.defaults()
     assert (found.cleanup_days, found.index_interval, found.compact_threshold) == (30, 300, 100_000_000)
     assert [each.name for each in found.windows] == ["main", "test", "server"]
     assert found.windows[1].command == "npm run test:watch"
@@ -84,7 +87,12 @@ def test_without_files_the_settings_count() -> None:
     ).branch_sessions
 
 
-@pytest.mark.parametrize("version", ["1.0.1", "1.1.0", "2.0.0", "10.0"])
+@pytest.mark.parametrize("version", ["1.0.1", "1.1.0", "1.12"])
+def test_a_later_one_of_the_same_major_is_read_as_it_is(version: str) -> None:
+    assert not versions.is_older({"version": version}, Path("x.json"))
+
+
+@pytest.mark.parametrize("version", ["2.0.0", "10.0"])
 def test_what_is_newer_is_refused_with_what_to_do(version: str) -> None:
     with pytest.raises(Conflict, match=f"its format is {version}, this dagentd knows 1.0.0") as refused:
         versions.is_older({"version": version}, Path("x.json"))
@@ -116,10 +124,17 @@ def test_a_new_session_has_the_shape_of_the_example() -> None:
     wanted = example("session")
     assert list(made) == list(wanted)
     for part in ("tmux", "claude", "metadata", "statistics", "lifecycle"):
-        assert list(made[part]) == list(wanted[part]), part
+        kept = [each for each in wanted[part] if each != "commandsExecuted"]  # nobody can count those
+        assert list(made[part]) == kept, part
     assert made["tmux"]["sessionName"] == "agx-shop-main"
     assert made["project"]["gitCommit"] == "a" * 12
 
 
 def test_changed_makes_what_is_not_there() -> None:
     assert changed({"a": 1}, "b", "c", d=2) == {"a": 1, "b": {"c": {"d": 2}}}
+
+
+def test_the_settings_that_are_only_kept_are_named_in_the_readme() -> None:
+    kept = [key for key, each in {**keys.GLOBAL, **keys.PROJECT}.items() if each.only_kept]
+    told = README.read_text(encoding="utf-8").partition("These settings are only kept:")[2].partition("\n\n")[0]
+    assert re.findall(r"`((?:default|tmux|claude|session|storage|ui)\.\w+)`", told) == kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagentd.model.agx import changed, config, lifecycle, session, units
+from dagentd.model.agx import changed, config, lifecycle, session, statistics, units
 from dagentd.model.agx.session import Claude, Git, Tmux
 from tests.model.agx.seed import example
 
@@ -36,59 +37,59 @@ def test_each_state_has_its_time_and_its_reason() -> None:
     assert lifecycle.moved(raw, "paused", "again", at(hours=2)) is raw
 
 
-def test_work_that_ends_is_counted() -> None:
-    raw = lifecycle.moved(fresh(), "active", "a", at(minutes=0))
-    raw = lifecycle.moved(raw, "paused", "b", at(minutes=45))
-    raw = lifecycle.moved(raw, "active", "c", at(days=1))
-    raw = lifecycle.moved(raw, "archived", "d", at(days=1, minutes=15))
+def used(raw: dict[str, Any], now: datetime, state: str = "active") -> dict[str, Any]:
+    """As the store does it."""
+    after = session.accessed(lifecycle.moved(raw, state, "x", now), now)
+    return statistics.counted(raw, after)
+
+
+def test_work_is_counted_from_one_sign_of_use_to_the_next() -> None:
+    raw = used(used(fresh(), at(minutes=0)), at(minutes=45), "paused")
+    raw = used(used(raw, at(days=1)), at(days=1, minutes=15), "archived")
     held = raw["statistics"]
     assert held["sessionCount"] == 2
     assert (held["totalDuration"], held["averageSessionLength"], held["lastSessionDuration"]) == ("1h", "30m", "15m")
     assert held["mostActiveDay"] == "2025-01-24"
     assert held["activeByDay"] == {"2025-01-24": "45m", "2025-01-25": "15m"}
-    assert held["commandsExecuted"] == 0
 
 
 def test_what_another_program_counted_goes_on() -> None:
-    """12 sessions of 4h 23m: the example of the format, whose history tells of one only."""
-    raw = lifecycle.moved(example("session"), "paused", "x", datetime(2025, 1, 24, 11, 20, tzinfo=UTC))
+    """12 sessions of 4h 23m, the last of 45m: the example of the format."""
+    raw = used(example("session"), datetime(2025, 1, 24, 15, 45, tzinfo=UTC))
     held = raw["statistics"]
-    assert (held["sessionCount"], held["totalDuration"], held["averageSessionLength"]) == (13, "5h 8m", "24m")
-    assert held["lastSessionDuration"] == "45m" and held["commandsExecuted"] == 156
-    assert held["mostActiveDay"] == "2025-01-24", "45 minutes are more than the average of the other day"
-    short = lifecycle.moved(example("session"), "paused", "x", datetime(2025, 1, 24, 10, 40, tzinfo=UTC))
+    assert (held["sessionCount"], held["totalDuration"], held["averageSessionLength"]) == (12, "5h 23m", "27m")
+    assert held["lastSessionDuration"] == "1h 45m" and held["commandsExecuted"] == 156
+    assert held["mostActiveDay"] == "2025-01-24", "an hour is more than the average of the other day"
+    short = used(example("session"), datetime(2025, 1, 24, 15, 0, tzinfo=UTC))
     assert short["statistics"]["mostActiveDay"] == "2025-01-20"
 
 
-def test_nothing_is_counted_where_it_is_not_wanted() -> None:
-    raw = lifecycle.moved(fresh(), "active", "a", START)
-    assert lifecycle.moved(raw, "paused", "b", at(hours=1), count=False)["statistics"] == raw["statistics"]
-
-
-def test_a_night_belongs_to_two_days() -> None:
-    raw = lifecycle.moved(fresh(), "active", "a", at(hours=13))  # 23:00
-    raw = lifecycle.moved(raw, "paused", "b", at(hours=17))
-    assert raw["statistics"]["activeByDay"] == {"2025-01-24": "1h", "2025-01-25": "3h"}
+def test_midnight_parts_two_days() -> None:
+    raw = used(used(fresh(), at(hours=13)), at(hours=14, minutes=30), "paused")  # from 23:00
+    assert raw["statistics"]["activeByDay"] == {"2025-01-24": "1h", "2025-01-25": "30m"}
 
 
 def test_a_clock_that_was_put_back_counts_nothing() -> None:
-    raw = lifecycle.moved(fresh(), "active", "a", at(hours=1))
-    raw = lifecycle.moved(raw, "paused", "b", at(hours=-5))
+    raw = used(used(fresh(), at(hours=1)), at(hours=-5), "paused")
     assert raw["statistics"]["totalDuration"] == "0s"
 
 
-@given(st.lists(st.tuples(st.sampled_from(lifecycle.STATES), st.integers(0, 400_000)), max_size=30))
-def test_the_total_is_the_time_spent_active(moves: list[tuple[str, int]]) -> None:
-    raw, now, spent, begun = fresh(), START, 0, None
+@given(st.lists(st.tuples(st.sampled_from(lifecycle.STATES), st.integers(0, 20_000)), max_size=30))
+def test_the_total_is_the_time_of_use(moves: list[tuple[str, int]]) -> None:
+    raw, now, spent = fresh(), START, 0
     for state, later in moves:
         now += timedelta(seconds=later)
-        if begun is not None and state != "active":
-            spent += int((now - begun).total_seconds())
-            begun = None
-        elif state == "active" and begun is None and lifecycle.state_of(raw) != "active":
-            begun = now
-        raw = lifecycle.moved(raw, state, "x", now)
-    assert units.seconds(raw["statistics"]["totalDuration"]) == spent
+        spent += later if lifecycle.state_of(raw) == "active" and later <= 7200 else 0
+        raw = used(raw, now, state)
+    held = raw["statistics"]
+    assert units.seconds(held["totalDuration"]) == spent == sum(map(_seconds, held.get("activeByDay", {}).values()))
+    assert _seconds(held["averageSessionLength"]) <= spent and _seconds(held["lastSessionDuration"]) <= spent
+
+
+def _seconds(text: str) -> int:
+    found = units.seconds(text)
+    assert found is not None
+    return found
 
 
 def test_the_history_is_bounded_and_keeps_its_beginning() -> None:
@@ -97,12 +98,13 @@ def test_the_history_is_bounded_and_keeps_its_beginning() -> None:
         raw = lifecycle.moved(raw, "active" if number % 2 == 0 else "paused", str(number), at(minutes=number))
     history = raw["lifecycle"]["stateHistory"]
     assert len(history) == 200 and history[0]["reason"] == "initial_creation" and history[-1]["reason"] == "299"
-    assert raw["statistics"]["sessionCount"] == 150
 
 
 def test_tmux_that_runs_makes_it_active_and_one_that_ended_pauses() -> None:
     live = Tmux("agx-p-main", 3, 1, at(minutes=9), "/p")
     raw = session.with_tmux(fresh(), live, at(minutes=10))
+    typed = replace(live, activity=at(minutes=12))
+    assert session.with_tmux(raw, typed, at(minutes=13))["lastAccessed"] == "2025-01-24T10:12:00Z"
     assert raw["tmux"] | {"config": None} == {
         "sessionName": "agx-p-main", "windowCount": 3, "isActive": True, "lastAttached": "2025-01-24T10:09:00Z",
         "config": None,
@@ -111,24 +113,18 @@ def test_tmux_that_runs_makes_it_active_and_one_that_ended_pauses() -> None:
     assert session.with_tmux(raw, live, at(minutes=11)) == raw
     raw = session.with_tmux(raw, None, at(minutes=30))
     assert raw["tmux"]["isActive"] is False and lifecycle.state_of(raw) == "paused"
-    assert raw["statistics"]["lastSessionDuration"] == "20m"
     assert session.with_tmux(raw, None, at(minutes=31)) is raw
-
-
-def test_a_branch_that_is_left_stays_active_while_its_tmux_runs() -> None:
-    raw = session.with_tmux(fresh(), Tmux("x", 1, 1, None, "/p"), START)
-    assert session.left(raw, "branch_left", at(hours=1)) is raw
-    assert lifecycle.state_of(session.left(session.with_tmux(raw, None, START), "branch_left", at(hours=1))) == "paused"
 
 
 def test_what_claude_says_leaves_what_it_does_not_say() -> None:
     before = example("session")
-    raw = session.with_claude(before, Claude("new-id", last="2025-02-01T00:00:00Z"))
-    assert raw["claude"]["sessionId"] == "new-id" and raw["claude"]["conversationId"] == "conv_xyz789"
+    known = {**before, "claude": {**before["claude"], "theirs": 1}}
+    raw = session.with_claude(known, Claude("new-id", last="2025-02-01T00:00:00Z"), config.Config())
+    assert raw["claude"]["sessionId"] == "new-id" and raw["claude"]["theirs"] == 1
     assert raw["claude"]["resumeInfo"] == {
         "canResume": True, "resumeCommand": "claude --resume new-id", "lastResumeAttempt": None, "resumeErrors": [],
     }  # fmt: skip
-    refused = session.with_claude(before, Claude("new-id", can_resume=False, problem="gone"))
+    refused = session.with_claude(before, Claude("new-id", can_resume=False, problem="gone"), config.Config())
     assert refused["claude"]["resumeInfo"]["resumeErrors"] == ["gone"]
     assert refused["claude"]["hasActiveContext"] is False
 

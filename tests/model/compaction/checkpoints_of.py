@@ -26,11 +26,10 @@ def items(draw: st.DrawFn) -> list[Item]:
     for number in range(draw(st.integers(0, 8))):
         flat = " ".join(draw(_TEXTS).split())
         sources = tuple(draw(st.lists(st.sampled_from("abcdefgh"), max_size=5, unique=True)))
-        resolved, name = draw(st.booleans()), draw(st.sampled_from(LISTS))
-        at = draw(st.sampled_from(["", "then"]))
-        item = Item(f"i{number}", name, flat, sources, draw(st.booleans()), resolved, at)
+        name, at, quote = (draw(st.sampled_from(values)) for values in (LISTS, ("", "then"), ("", "no Rust")))
+        item = Item(f"i{number}", name, flat, sources, draw(st.booleans()), at, quote)
         if flat:
-            found.setdefault((item.listed, str(item.entry)), item)
+            found.setdefault((item.list, str(item.entry)), item)
     return list(found.values())
 
 

@@ -1,15 +1,24 @@
-"""Operations: whatever they are, nothing goes but what was superseded."""
+"""Operations: whatever they are, nothing goes but what was superseded or is over."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagentd.model.compaction.items import LISTS, Item, new
-from dagentd.model.compaction.operations import Add, Move, Operation, Resolve, Supersede, perform
+from dagentd.model.compaction.items import LISTS, Item, Record, new
+from dagentd.model.compaction.operations import (
+    Add,
+    Change,
+    Drop,
+    Move,
+    Operation,
+    Resolve,
+    Set,
+    Supersede,
+)
+from dagentd.model.compaction.operations import perform as perform_on
 from tests.model.compaction.checkpoints_of import items
 
 _LISTS = st.sampled_from(LISTS)
@@ -18,23 +27,28 @@ _TEXTS = st.sampled_from(["use Rust", "fix login", "run tests", "a b", " ", "oth
 _SOURCES = st.lists(st.sampled_from("xyz"), max_size=2).map(tuple)
 OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
     st.builds(Add, list=_LISTS, text=_TEXTS, sources=_SOURCES),
-    st.builds(Move, item=_IDS, to=_LISTS, sources=_SOURCES),
+    st.builds(Move, item=_IDS, to=_LISTS, sources=_SOURCES, text=_TEXTS),
+    st.builds(Drop, item=_IDS),
+    st.builds(Set, field=st.sampled_from(["goal", "next"]), text=_TEXTS),
     st.builds(Resolve, item=_IDS, sources=_SOURCES),
     st.builds(Supersede, item=_IDS, text=_TEXTS, sources=_SOURCES),
 )
 
 
+def perform(items: list[Item], operations: list[Operation], at: str) -> tuple[list[Item], list[Change]]:
+    found, changes = perform_on(Record(tuple(items)), operations, at)
+    return list(found.items), changes
+
+
 @given(items(), st.lists(OPERATIONS, max_size=8))
-def test_nothing_is_lost_but_what_was_superseded(held: list[Item], operations: list[Operation]) -> None:
+def test_nothing_is_lost_but_what_was_superseded_or_resolved(held: list[Item], operations: list[Operation]) -> None:
     found, changes = perform(held, operations, "now")
-    superseded = {change.before.id for change in changes if change.kind == "superseded" and change.before}
+    superseded = {change.before.id for change in changes if change.kind in ("superseded", "resolved") and change.before}
     ids = {item.id for item in found}
     assert {item.id for item in held} - superseded <= ids
     assert len(ids) == len(found)
     assert all(item.text.strip() for item in found)
-    assert {item.text for item in held if item.pinned and item.id not in superseded} <= {
-        item.text for item in found if item.pinned
-    }
+    assert {item.id for item in held if item.pinned} - superseded <= {item.id for item in found if item.pinned}
 
 
 @given(items(), st.lists(OPERATIONS, max_size=5))
@@ -47,8 +61,8 @@ def test_what_is_not_mentioned_stays_as_it_is(held: list[Item], operations: list
 @given(items(), st.lists(OPERATIONS, max_size=5))
 def test_every_addition_is_in_its_list_afterwards(held: list[Item], operations: list[Operation]) -> None:
     added = [operation for operation in operations if isinstance(operation, Add) and operation.text.strip()]
-    found, _ = perform(held, added, "now")
-    assert {(one.list, one.text) for one in added} <= {(one.list, one.text) for one in found if not one.resolved}
+    found, _ = perform(held, [*added], "now")
+    assert {(one.list, one.text) for one in added} <= {(one.list, one.text) for one in found}
 
 
 def test_what_is_asked_for_again_is_pending_again() -> None:
@@ -73,9 +87,30 @@ def test_one_that_is_superseded_hands_its_pin_on() -> None:
     assert [(item.text, item.pinned) for item in found] == [("y", True)]
 
 
-@pytest.mark.parametrize("to", LISTS)
-def test_what_was_over_can_be_taken_up_again(to: str) -> None:
-    over = Item("a", "pending", "x", resolved=True)
-    found, changes = perform([over], [Move.model_validate({"item": "a", "to": to, "sources": ("m",)})], "")
-    assert (found[0].list, found[0].resolved) == ((to, False) if to != "completed" else ("pending", True))
-    assert len(changes) == (to != "completed")
+def test_what_is_over_is_taken_out() -> None:
+    held = Item("a", "pending", "x")
+    assert perform([held], [Resolve(item="a", sources=("m",))], "") == ([], [Change("resolved", held, None)])
+
+
+def test_what_should_never_have_been_an_item_is_taken_out_without_a_source() -> None:
+    held = Item("a", "blockers", "GET /api 200 in 24ms")
+    assert perform([held], [Drop("a")], "") == ([], [Change("resolved", held, None)])
+
+
+def test_what_moves_may_say_what_came_of_it() -> None:
+    held = Item("a", "pending", "Add a pool", ("m1",), quote="add a pool, please")
+    (found,), _ = perform([held], [Move("a", "completed", ("m7",), "Pool in db/pool.py; 42 tests pass")], "")
+    assert (found.id, found.list, found.text) == ("a", "completed", "Pool in db/pool.py; 42 tests pass")
+    assert (found.sources, found.quote) == (("m1", "m7"), "")
+    (moved,), _ = perform([held], [Move("a", "inProgress", ("m7",))], "")
+    assert (moved.text, moved.quote) == ("Add a pool", "add a pool, please")
+
+
+def test_what_moves_to_where_it_stands_already_is_there_once() -> None:
+    one, other = Item("a", "pending", "Add a pool"), Item("b", "completed", "Add a pool")
+    assert perform([one, other], [Move("a", "completed", ("m7",))], "")[0] == [other]
+
+
+def test_goal_and_next_step_are_set_and_stay_else() -> None:
+    found, changes = perform_on(Record((), "old goal", "old step"), [Set("next", "Run  the tests", ("m1",))], "")
+    assert (found.goal, found.next, changes) == ("old goal", "Run the tests", [])

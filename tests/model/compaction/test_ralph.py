@@ -53,3 +53,15 @@ def test_no_loop_message_or_plan_is_too_strange(before: Any, metadata: Any, plan
     told = turn({"id": "m", "metadata": {"verificationResults": metadata, "iteration": metadata}})
     found = ralph_loop(before, [told], plan)
     assert found is None or found["currentIteration"] >= 0
+
+
+def test_a_check_is_called_by_the_id_that_the_plan_gives_it() -> None:
+    checks = [
+        {"id": "build", "description": "Build passes", "status": "pass"},
+        {"id": "test", "description": "Tests pass", "status": "fail"},
+        {"id": "3", "description": "docs", "status": "pass"},
+    ]
+    before = {"currentIteration": 1, "passedChecks": ["Tests pass", "lint"], "failedChecks": ["Build passes"]}
+    found = ralph_loop(before, [reported(2, **{"Build passes": "E1"})], {"checklist": checks})
+    assert found is not None
+    assert (found["passedChecks"], found["failedChecks"]) == (["lint", "build", "docs"], ["test"])

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
-from dagentd.adapters import clock
+from dagentd.adapters import clock, lockfile
 from dagentd.errors import Conflict
-from tests.conftest import git
 from tests.jobs.context.contexts import Steps
 from tests.model.agx.seed import example
 from tests.store.agx.agx import Store, home, read
@@ -81,10 +82,10 @@ def test_the_process_that_knew_it_heals_it_too(two: Store) -> None:
 
 
 def test_a_newer_one_is_refused_and_left(two: Store) -> None:
-    newer = json.dumps({**two.index, "version": "1.1.0"})
+    newer = json.dumps({**two.index, "version": "2.0.0"})
     two.index_file.write_text(newer)
     for act in (two.again().check_all, two.agx.index, lambda: two.agx.updated([two.root])):
-        with pytest.raises(Conflict, match=r"its format is 1\.1\.0"):
+        with pytest.raises(Conflict, match=r"its format is 2\.0\.0"):
             act()
     assert two.index_file.read_text() == newer
 
@@ -240,31 +241,6 @@ def git_commit(store: Store) -> str:
     return (store.root / ".git" / "refs" / "heads" / "main").read_text()[:12]
 
 
-def test_a_damaged_configuration_stops_what_depends_on_it_and_says_so(two: Store) -> None:
-    from dagentd.errors import CorruptFile
-
-    (home() / "config.json").write_bytes(b"{ no")
-    os.utime(home() / "config.json", (0, 0))
-    with pytest.raises(CorruptFile) as refused:
-        two.agx.settle(two.root)
-    assert refused.value.path == str(home() / "config.json")
-    assert (home() / "config.json").read_bytes() == b"{ no"
-
-
-def test_a_damaged_configuration_of_a_project_stops_only_that(two: Store) -> None:
-    from dagentd.errors import CorruptFile
-
-    bad = two.root / ".agx" / "config.json"
-    bad.write_bytes(b"\0")
-    os.utime(bad, (0, 0))
-    git(two.root, "checkout", "-q", "-b", "x")
-    with pytest.raises(CorruptFile):
-        two.agx.settle(two.root)
-    assert not (two.folder.sessions / "x.json").exists()
-    two.agx.switch(two.roots[1], "main")
-    assert names(two) == ALL and bad.read_bytes() == b"\0"
-
-
 def test_one_project_that_is_barred_leaves_the_others(two: Store, tmp_path: Path) -> None:
     shutil.rmtree(two.root / ".agx")
     (two.root / ".agx").symlink_to(tmp_path)
@@ -277,3 +253,58 @@ def test_one_project_that_is_barred_leaves_the_others(two: Store, tmp_path: Path
     (two.root / ".agx").unlink()
     two.agx.updated(two.roots)
     assert two.agx.problems() == [] and names(two) == [("other", "main"), ("other", "side")]
+
+
+@contextlib.contextmanager
+def another_holds_the_lock() -> Iterator[None]:
+    """A program that lives."""
+    held = home() / ".index.lock"
+    held.write_text(f"{os.getppid()} {clock.stamp()}")
+    try:
+        yield
+    finally:
+        held.unlink()
+
+
+def test_a_command_that_is_done_does_not_fail_because_of_the_index(two: Store) -> None:
+    """`agx new` ended with an error after five seconds, although the session was made."""
+    with another_holds_the_lock():
+        raw = two.agx.new(two.root, "late")
+        assert two.current == "late" and names(two) == ALL
+        assert "index is behind" in raw["note"] and str(os.getppid()) in raw["note"]
+        assert "note" not in two.session("late")
+        assert [error.path for error in two.agx.problems()] == [str(home() / ".index.lock")], "told in status"
+        assert [each.session_id for each in two.agx.cleanup(two.root, ["side"])] == ["side"]
+    assert two.agx.is_behind()
+    two.agx.updated([])
+    assert names(two) == [*ALL[:2], ("repo", "late"), ("repo", "main")]
+    assert two.index["statistics"]["lastCleanup"] is not None, "that there was one was not forgotten"
+    assert not two.agx.is_behind() and not two.agx.problems()
+
+
+def test_the_next_check_catches_up(two: Store) -> None:
+    with another_holds_the_lock():
+        two.agx.archive(two.root, "side")
+    two.again().check_all()
+    assert two.indexed()["side"] == "archived"
+    two.agx.check_all()
+    assert not two.agx.is_behind()
+
+
+@pytest.mark.parametrize(("wanted", "tries"), [(None, 4), (0, 1), (2, 3), ("x", 4)])
+def test_it_is_tried_as_often_as_the_index_says(
+    two: Store, monkeypatch: pytest.MonkeyPatch, wanted: object, tries: int
+) -> None:
+    configuration = {**two.index["configuration"], "syncFailureRetries": wanted}
+    two.index_file.write_text(json.dumps({**two.index, "configuration": configuration}))
+    asked: list[Path] = []
+
+    def held(path: Path, wait: float | None = None) -> NoReturn:
+        asked.append(path)
+        raise lockfile.Busy("held", path=path)
+
+    two.write("main", {**two.session("main"), "lastAccessed": "2031-01-01T00:00:00Z"})
+    monkeypatch.setattr(lockfile, "held", held)
+    with pytest.raises(lockfile.Busy):
+        two.agx.updated([two.root])
+    assert len(asked) == tries

@@ -37,9 +37,10 @@ def test_the_example_is_written_back_equal_but_for_what_changed(store: Store) ->
     store.agx.claude(store.root, "xyz", "main")
     after, before = read(path), example("session")
     assert list(after) == list(before)
-    for part in ("version", "sessionId", "created", "project", "tmux", "metadata", "statistics", "lifecycle"):
+    for part in ("version", "sessionId", "created", "project", "tmux", "metadata", "lifecycle"):
         assert json.dumps(after[part]) == json.dumps(before[part]), part
-    assert after["claude"]["sessionId"] == "xyz" and after["claude"]["conversationId"] == "conv_xyz789"
+    assert list(after["statistics"]) == list(before["statistics"])
+    assert after["claude"]["sessionId"] == "xyz" and list(after["claude"]) == list(before["claude"])
     assert after["lastModified"] > before["lastModified"]
     assert path.read_text().startswith('{\n  "version": "1.0.0",\n  "sessionId": "main",\n')
 
@@ -71,6 +72,7 @@ def test_what_changes_nothing_writes_nothing(store: Store, monkeypatch: pytest.M
     store.agx.new(store.root)
     store.agx.index()
     store.agx.settle(store.root)
+    store.agx.check(store.root)
     steps = Steps(monkeypatch)
     for each in (store.agx, store.again()):
         each.settle(store.root)
@@ -146,6 +148,54 @@ def test_an_older_one_is_migrated_beside_a_backup(store: Store) -> None:
     again = snapshot(store.root / ".agx")
     store.agx.settle(store.root)
     assert snapshot(store.root / ".agx") == again
+
+
+def test_one_that_is_completed_is_so_until_somebody_goes_on_with_it(store: Store) -> None:
+    store.agx.new(store.root, "main")
+    held = store.agx.complete(store.root, "main")["lifecycle"]
+    assert held["state"] == "completed" and held["stateHistory"][-1]["reason"] == "completed_by_user"
+    assert store.indexed() == {"main": "completed"} and not (store.folder.sessions / ".current").exists()
+    assert store.agx.switch(store.root, "main")["lifecycle"]["state"] == "active"
+
+
+def test_only_one_session_is_the_default(store: Store) -> None:
+    def defaults() -> list[str]:
+        return [each["sessionId"] for each in store.index["sessions"] if each["isDefault"]]
+
+    store.write("dev", changed(example("session"), sessionId="dev"))
+    store.agx.new(store.root, "main")
+    assert defaults() == ["main"]
+    config = {"version": "1.0.0", "project": {"defaultSessionVariant": "dev"}}
+    (store.root / ".agx" / "config.json").write_text(json.dumps(config))
+    store.agx.settle(store.root)
+    store.agx.updated([store.root])
+    assert defaults() == ["dev"]
+
+
+@pytest.mark.parametrize(
+    ("where", "field", "value"),
+    [(("lifecycle",), "state", "busy"), (("lifecycle",), "state", ["active"]), ((), "lastAccessed", "yesterday"),
+     (("tmux",), "lastAttached", "2025-13-01"), (("lifecycle", "autoCleanup"), "lastCleanupCheck", "never")],
+)  # fmt: skip
+def test_states_and_times_are_checked(store: Store, where: tuple[str, ...], field: str, value: Any) -> None:
+    path = store.write("main", changed(example("session"), *where, **{field: value}))
+    with pytest.raises(CorruptFile, match=field) as refused:
+        store.agx.get(store.root, "main")
+    assert refused.value.path == str(path)
+
+
+@pytest.mark.parametrize("version", ["1.0.1", "1.1.0"])
+def test_a_later_one_of_the_same_major_is_worked_with_and_keeps_what_it_added(store: Store, version: str) -> None:
+    added = {"pinned": {"by": "them"}, "version": version}
+    store.write("main", {**example("session"), **added})
+    store.agx.switch(store.root, "main")
+    store.agx.index()
+    later = {**store.index, "version": version, "added": [1]}
+    store.index_file.write_text(json.dumps(later))
+    store.agx.archive(store.root, "main")
+    raw = store.session("main")
+    assert raw["lifecycle"]["state"] == "archived" and {key: raw[key] for key in added} == added
+    assert (store.index["version"], store.index["added"], store.indexed()) == (version, [1], {"main": "archived"})
 
 
 @pytest.mark.parametrize("act", ["get", "switch", "archive", "restore", "claude"])

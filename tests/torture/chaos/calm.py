@@ -6,9 +6,10 @@ import time
 from typing import Any
 
 from dagentd.rpc.client import RpcError, Unreachable
+from tests.patience import patience
 from tests.torture import reader
 from tests.torture.chaos import verdict
-from tests.torture.chaos.keeper import PATIENCE, Keeper
+from tests.torture.chaos.keeper import Keeper
 from tests.torture.chaos.outcome import Level
 from tests.torture.chaos.truth import Truth
 from tests.torture.chaos.verdict import Found
@@ -24,7 +25,7 @@ class Calm:
 
     def reached(self) -> Level:
         """What the daemon then takes. Nobody helps it: what was wrong is right again by itself."""
-        end, quiet, before = time.monotonic() + PATIENCE, 0, None
+        end, quiet, before = time.monotonic() + patience(120), 0, None
         while quiet < _QUIET:
             wrong, after = self._unrest()
             if wrong and time.monotonic() > end:

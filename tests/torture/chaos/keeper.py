@@ -7,7 +7,6 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -15,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.rpc.client import Client, Unreachable
+from tests.patience import patience
 from tests.torture.chaos.samples import Samples
 from tests.torture.chaos.truth import Truth
 from tests.torture.chaos.world import World
-
-PATIENCE = 120.0  # seconds for what must happen; nobody measures how long it takes
+from tests.warm import Command
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Keeper:
         return Client(self._world.socket, timeout=timeout)
 
     def call(self, method: str, **params: Any) -> Any:
-        with self.client(PATIENCE) as client:
+        with self.client(patience(120)) as client:
             return client.call(method, **params)
 
     def check(self) -> None:
@@ -119,13 +118,11 @@ class Keeper:
 
     def _popen(self) -> subprocess.Popen[bytes]:
         with self._log.open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "dagentd", "run"], cwd="/", env=self._world.environment,
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log,
-            )  # fmt: skip
+            nothing = subprocess.DEVNULL
+            return Command("run", cwd="/", env=self._world.environment, stdin=nothing, stdout=nothing, stderr=log)
 
     def _winner(self, started: list[subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + patience(120)
         while time.monotonic() < end:
             living = [each for each in started if each.poll() is None]
             if not living:
@@ -148,7 +145,7 @@ class Keeper:
             return 0
         process.send_signal(how)
         try:
-            return process.wait(PATIENCE)
+            return process.wait(patience(120))
         except subprocess.TimeoutExpired:
             self._truth.complain(f"the daemon does not end by {how.name}: {self.last_words()}")
             process.kill()

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dagentd.rpc.client import Client, RpcError, Unreachable
-from tests.torture.chaos.keeper import PATIENCE, Keeper
+from tests.patience import patience
+from tests.torture.chaos.keeper import Keeper
 from tests.torture.chaos.samples import Samples
 from tests.torture.chaos.truth import Truth
 from tests.torture.chaos.world import Place, World
@@ -29,7 +30,7 @@ _PAUSE = 0.03  # seconds: a client that never rests leaves the others of this ma
 class Talker:
     """One connection at a time. What was not answered is asked again under the same id, as a client should."""
 
-    _patience = PATIENCE
+    _patience = 120.0
 
     def __init__(self, name: str, world: World, keeper: Keeper, truth: Truth, samples: Samples, dice: random.Random):
         self._name, self._world, self._keeper, self._truth, self._samples = name, world, keeper, truth, samples
@@ -151,7 +152,7 @@ class Talker:
     def _call(self, method: str, **params: Any) -> Any:
         try:
             if self._client is None:
-                self._client = self._keeper.client(self._patience)
+                self._client = self._keeper.client(patience(self._patience))
             return self._client.call(method, **params)
         except Unreachable as error:
             if "no answer" in error.message:
@@ -168,7 +169,7 @@ class Talker:
 class Compactor(Talker):
     """Asks for compactions, which wait for the model, and takes them back."""
 
-    _patience = 4 * PATIENCE  # each of several for one session may ask twice, and get no answer in time
+    _patience = 480.0  # each of several for one session may ask twice, and get no answer in time
 
     def _weights(self) -> dict[Callable[[str], None], int]:
         return {self._compact: 3, self._undo: 2, self._propose: 1}

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dagentd.rpc.client import RpcError, Unreachable
+from tests.patience import patience
 from tests.torture.chaos import world as worlds
-from tests.torture.chaos.keeper import PATIENCE, Keeper
+from tests.torture.chaos.keeper import Keeper
 from tests.torture.chaos.samples import Samples
 from tests.torture.chaos.truth import Truth
 from tests.torture.chaos.world import STEADY, World
@@ -158,7 +159,7 @@ class Trouble:
         with contextlib.suppress(FileNotFoundError):
             self._world.socket.unlink()
         yield True
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + patience(120)
         while not self._world.socket.exists():
             if time.monotonic() > end:
                 self._truth.complain(f"the socket did not come back: {self._keeper.last_words()}")

@@ -1,0 +1,104 @@
+"""How an exchange ended: the last text of the assistant that states something, short."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dagentd.model.compaction.local.typed import is_machine, sentences, trimmed
+from dagentd.model.compaction.marks import unmarked
+
+_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)|<source>.*?(?:</source>|\Z)", re.M | re.S)
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\**[^*\n]{2,60}\**:?\s*\**)$")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_TABLE = re.compile(r"^\s*\||[│├└─]|^\s*(?:File|Create|Update)\b.{0,10}:\s*\S+$|^\S+[/\\]\S+$")
+_GREETS = re.compile(
+    r"^(?:(?:good (?:point|catch|question|idea|news)|thanks?(?: you)?(?: for [^.!,]*)?|perfect|great|excellent"
+    r"|good|done|yes|sure|certainly|absolutely|okay|ok|got it|understood|exactly|ah|alright|sorry|right|nice|now"
+    r"|(?:you're|you are)(?: absolutely)? (?:right|correct)|i apologi[sz]e[^.!]*|i (?:see"
+    r"|understand)(?: the (?:issue|problem)(?: now)?)?)\b[,.!:;—– -]*|✅\s*|🎉\s*)+",
+    re.I,
+)
+# Offers, intentions, advice and what leads to code: nothing is stated by them.
+_IDLE = re.compile(
+    r"^(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|i can|i could|i'd|i would|now i"
+    r"|first|next|then|finally"
+    r"|here(?:'s| is| are)|to (?:do|fix|make|use|run|test|add|implement|resolve|address|check|ensure|handle"
+    r"|achieve)|you can|you could|you may|you might|you need|you should|you'll|you would"
+    r"|if (?:you|the|this|that|it|any)|make (?:sure|these|the|this)|try|please|would you|want me|do you|does this"
+    r"|shall|should (?:i|we)|can you|could you|is there|what|how|which|when you|once you|after (?:this|these"
+    r"|making|that)"
+    r"|for example|note|remember|run|apply|see|looking at|based on|this (?:should|will|would|ensures|approach"
+    r"|change|way|version)|these changes|with (?:these|this)|by (?:making|doing|using)"
+    r"|no response|key changes|changes|summary|sources?|feel free|happy|hope|replace|in this|in your|soll ich"
+    r"|möchtest|voulez|quieres)\b|[?？]$|[:：]$|^\W*$",
+    re.I,
+)
+_MOST = 320  # characters
+_LISTED = 5  # points of a list
+
+
+def ending(said: Sequence[tuple[str, str]], most: int = _MOST) -> tuple[str, str]:
+    """The words and the id of their message; empty if nothing was stated."""
+    for source, words in reversed(said):
+        if found := _stated(words, most):
+            return found, source
+    return "", ""
+
+
+def _stated(words: str, most: int) -> str:
+    kept: list[str] = []
+    points = 0  # of a list that may follow
+    for line in _FENCE.sub("\n", unmarked(words)).split("\n"):
+        bare = plain(_BULLET.sub("", line))
+        if not bare or _TABLE.search(line) or is_machine(bare) or line.startswith((">", "\t", "      ")):
+            continue
+        listed = _BULLET.match(line) is not None
+        if listed and points:
+            points -= 1
+            kept.append(f"{bare.rstrip('.;,')};")
+        elif listed or not _HEADING.match(line) or re.search(r"[.!]\**$", bare):
+            points = _said(kept, bare, listed, most) or points
+        else:
+            points = _leads(kept, bare)
+        if _full(kept, most):
+            break
+    while kept and kept[-1].endswith((":", "：")):  # of points that do not follow
+        kept.pop()
+    return trimmed(" ".join(kept).rstrip(";"), most)
+
+
+def _said(kept: list[str], line: str, listed: bool, most: int) -> int:
+    points = 0
+    for each in sentences(line[: 4 * most]):
+        told = _GREETS.sub("", each).strip()
+        if told.endswith((":", "：")):
+            points = _leads(kept, told)
+        elif len(told) > 12 and not _IDLE.search(told):
+            kept.append(_capital(told) if told[-1:] in ".!。" or not listed else f"{_capital(told)};")
+        if _full(kept, most):
+            break
+    return points
+
+
+def _full(kept: list[str], most: int) -> bool:
+    return sum(map(len, kept)) > most
+
+
+def _leads(kept: list[str], line: str) -> int:
+    """A line before a list is kept with so many of its points if it says what they are of."""
+    told = _GREETS.sub("", line).strip()
+    if not told.endswith((":", "：")) or len(told.split()) < 3 or _IDLE.search(told.rstrip(":： ")):
+        return 0
+    kept.append(_capital(told))
+    return _LISTED
+
+
+def plain(text: str) -> str:
+    """Without the signs of Markdown for bold text and code."""
+    return re.sub(r"\*\*|__|^#+\s*|^[✅🎉✨🚀]\s*|^\d+\.\s+", "", text.strip()).strip()
+
+
+def _capital(text: str) -> str:
+    first = text.split(" ", 1)[0]
+    return text if re.search(r"[/._`]\w", first) else text[:1].upper() + text[1:]

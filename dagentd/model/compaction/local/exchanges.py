@@ -1,0 +1,127 @@
+"""A conversation as exchanges: what a user asked, what was said and done for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from dagentd.model.compaction.evidence import Check, ToolUse
+from dagentd.model.compaction.local.orders import Order, orders
+from dagentd.model.compaction.local.typed import Typed, is_command, typed
+from dagentd.model.compaction.turns import Turn
+
+# What the program says for a user who refused a call or answered a question; their own words come behind it.
+_REFUSED = re.compile(
+    r"\s*(?:<tool_use_error>)?(?:The user (?:doesn't|does not) want|The tool use was rejected|User rejected"
+    r"|The user denied)"
+)
+_ANSWERED = re.compile(r"\s*(?:User has answered|The user (?:answered|selected|responded)|<answer>)")
+_BEHIND = re.compile(
+    r"(?:the user (?:said|provided)[^:\n]*:|<feedback>|<answer>|your questions?:)\s*(.{2,4000}?)\s*(?:</feedback>"
+    r"|</answer>|\Z)",
+    re.S | re.I,
+)
+_ASKING = re.compile(r"ask|question|followup", re.I)
+_WRITING = re.compile(r"edit|write|patch|plan|replace|insert|create", re.I)
+_REPEATED = 40  # characters from which on the same message again is no second request
+_STOPPED = re.compile(r"\[Request interrupted")
+
+
+@dataclass(frozen=True)
+class Use:
+    """A tool that was used: the call with its result."""
+
+    name: str
+    input: object
+    result: str
+    failed: bool | None
+    paths: tuple[str, ...]
+    source: str
+
+
+@dataclass
+class Exchange:
+    """`asked` is empty for what goes on from before, and for a command of the program."""
+
+    asked: str = ""
+    spoken: tuple[tuple[str, bool], ...] = ()  # by a user, paragraph by paragraph
+    sources: list[str] = field(default_factory=list)
+    said: list[tuple[str, str]] = field(default_factory=list)  # id and text
+    uses: list[Use] = field(default_factory=list)
+    checks: list[tuple[Check, str]] = field(default_factory=list)
+    pasted: str = ""
+    stopped: bool = False
+
+    @cached_property
+    def orders(self) -> list[Order]:
+        return [*orders(self.spoken, self.sources[0] if self.sources else "")]
+
+    @property
+    def answered(self) -> bool:
+        return bool(self.said or self.uses)
+
+
+def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
+    """In order; the first may have no request."""
+    found, command = [Exchange()], False
+    calls, known = dict[str, tuple[Exchange, int]](), set[str]()
+    for turn in turns:
+        if _STOPPED.search(turn.words[:200]):
+            found[-1].stopped = True
+        if turn.role == "user":
+            said = typed(turn.words) if not command else Typed((), "")
+            if command := is_command(turn.words):
+                found.append(Exchange(stopped=True))
+            if said.text and said.text not in known:
+                _asked(found, said, turn)
+            else:
+                found[-1].pasted += f"\n{said.pasted}" if said.pasted else ""
+            known.add(said.text if len(said.text) > _REPEATED else "")
+        elif turn.role == "assistant" and turn.words.strip():
+            found[-1].said.append((turn.id, turn.words))
+        found[-1].checks += [(check, turn.id) for check in turn.checks]
+        for tool in turn.tools:
+            use = _taken(tool, turn.id, found[-1], calls)
+            if (told := own_words(use)) is not None:
+                _asked(found, typed(told), turn)
+    return [each for each in found if each.asked or each.answered or each.checks]
+
+
+def _asked(found: list[Exchange], said: Typed, turn: Turn) -> None:
+    """Two messages in a row are one request."""
+    spoken = () if turn.internal else said.spoken
+    last = found[-1]
+    if last.asked and not last.answered:
+        last.asked, last.spoken = f"{last.asked}\n{said.text}", (*last.spoken, *spoken)
+    else:
+        last = Exchange(said.text, spoken)
+        found.append(last)
+    last.sources.append(turn.id)
+    last.pasted += said.pasted
+
+
+def _taken(tool: ToolUse, source: str, current: Exchange, calls: dict[str, tuple[Exchange, int]]) -> Use:
+    """A result goes to its call, in whatever exchange that was."""
+    if not tool.name and tool.id in calls:
+        exchange, at = calls.pop(tool.id)
+        use = replace(exchange.uses[at], result=tool.result, failed=tool.failed)
+        exchange.uses[at] = use
+        return use
+    use = Use(tool.name, tool.input, tool.result, tool.failed, tool.paths, source)
+    if tool.id and tool.name:
+        calls[tool.id] = current, len(current.uses)
+    current.uses.append(use)
+    return use
+
+
+def own_words(use: Use) -> str | None:
+    """What a user typed into a call that they refused, or answered to a question. Only what the program itself says
+    for them: a file that begins with its words is no user."""
+    if not use.result or (use.failed is not True and not _WRITING.search(use.name) and not _ASKING.search(use.name)):
+        return None
+    if _REFUSED.match(use.result) or (_ASKING.search(use.name) and _ANSWERED.match(use.result)):
+        match = _BEHIND.search(use.result)
+        return match[1] if match else None
+    return None

@@ -1,0 +1,243 @@
+"""From exchanges and the record before them to the record after them, before anything has to leave it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dagentd.model.compaction.items import Item, Record, new
+from dagentd.model.compaction.local import orders, state
+from dagentd.model.compaction.local.checks import Run, key_of, runs
+from dagentd.model.compaction.local.endings import ending
+from dagentd.model.compaction.local.exchanges import Exchange
+from dagentd.model.compaction.local.typed import sentences, trimmed
+
+ARROW = " → "
+_ASKED, _GOAL = 280, 400  # characters
+_CHANGES = re.compile(
+    r"\b(?:prefer|rather have|instead of|from now on|change of plan|new (?:task|goal|plan)|stattdessen|ab jetzt"
+    r"|en lugar de|plutôt)\b|改为|代わりに",
+    re.I,
+)
+_THEN, _SHARED = " Then: ", 2  # words that a request shares with the goal that it changes
+_AGAIN = re.compile(
+    r"\b(?:still|again|same|errors?|issues?|problems?|fail\w*|broken?|wrong|crash\w*|works?|working|nothing"
+    r"|immer noch|fehler|geht nicht|sigue|falla|encore|erreur|bug)\b|还是|错误|不行|まだ|エラー",
+    re.I,
+)
+_THIN = 9  # words up to which a complaint is a link of a chain
+_SUBSTANCE = 8  # words; a sign of a script without blanks counts half
+_SINGLE = ("files", "commits")  # kinds of which there is one item
+_EDITED = "Edited "
+_COMMITS = "Commits: "
+_NAMED, _LISTED = 3, 15  # commits of one turn, and those that no turn names
+_IDLE = re.compile(
+    r"^(?:yes|no|ok(?:ay)?|sure|go(?: ahead| on)?|continue|proceed|thanks?(?: you)?|good|great|nice|perfect"
+    r"|try again|next|do it|ja|nein|weiter|danke|sí|oui|是|好|はい)\W*$",
+    re.I,
+)
+
+
+class _Writer:
+    """The items of the record after; those of one kind are taken out and written anew, and keep their ids."""
+
+    def __init__(self, record: Record, at: str) -> None:
+        self._at, self._held = at, list(record.items)
+        self.items: list[Item] = []
+        self._before: list[Item] = []
+        self._taken = {item.id for item in record.items}
+        self._known: set[tuple[str, str]] = set()
+
+    def take(self, kind: str) -> list[Item]:
+        found = [item for item in self._held if item.kind == kind and not item.pinned]
+        self._held = [item for item in self._held if item not in found]
+        self._before += found
+        return found
+
+    def keep(self) -> None:
+        """All others stay as they are."""
+        self.items = [*self._held, *self.items]
+
+    def put(self, name: str, text: str, sources: Sequence[str], kind: str) -> None:
+        """Once: what is there already in that list stays alone."""
+        made = new(name, text, sources, self._at, taken=self._taken)
+        if not made.text or (name, made.text) in self._known or self._holds(made):
+            return
+        before = next((item for item in self._before if item.kind == kind and _is_same(item, made)), None)
+        if before is not None:
+            self._before.remove(before)
+            made = replace(made, id=before.id, at=before.at)
+        self._taken.add(made.id)
+        self._known.add((name, made.text))
+        self.items.append(replace(made, kind=kind))
+
+    def _holds(self, made: Item) -> bool:
+        return any((item.list, item.text) == (made.list, made.text) for item in self._held)
+
+
+def _is_same(before: Item, now: Item) -> bool:
+    return before.kind in _SINGLE or asked_of(before.text) == asked_of(now.text)
+
+
+def written(record: Record, found: Sequence[Exchange], at: str, more_commits: Sequence[tuple[str, str]]) -> Record:
+    writer = _Writer(record, at)
+    uses = [use for each in found for use in each.uses]
+    todos = _write_todos(writer, found)
+    _write_turns(writer, found)
+    _write_checks(writer, found)
+    _write_commits(writer, [*state.commits(uses), *more_commits])
+    files = _write_files(writer, found)
+    for fact in dict.fromkeys([*(item.text for item in writer.take("fact")), *state.recurring(uses, files)]):
+        writer.put("facts", fact, (), "fact")
+    _write_orders(writer, found)
+    writer.keep()
+    return Record(tuple(writer.items), _goal(record.goal, found), todos)
+
+
+def _goal(known: str, found: Sequence[Exchange]) -> str:
+    """The first request that has substance, and the newest that changes it."""
+    asked = [each.asked for each in found if _substance(each.asked)]
+    first, _, then = known.partition(_THEN)
+    if not first and asked:
+        first, asked = trimmed(asked[0], _GOAL), asked[1:]
+    about = orders.content(first)
+    changed = [each for each in asked if _CHANGES.search(each[:_GOAL]) and len(about & orders.content(each)) >= _SHARED]
+    then = trimmed(changed[-1], _GOAL // 2) if changed else then
+    return f"{first}{_THEN}{then}" if then else first
+
+
+def _substance(text: str) -> bool:
+    many = len(text.split()) >= _SUBSTANCE
+    return many or (not text.isascii() and sum(map("\u2e80".__le__, text)) >= 2 * _SUBSTANCE)
+
+
+def _write_turns(writer: _Writer, found: Sequence[Exchange]) -> None:
+    """The last one is in progress; one that nobody took up is pending; all others are over. What goes on from before
+    belongs to the last one of the round before."""
+    earlier = [(item.list, item.text, [*item.sources]) for item in writer.take("turn")]
+    found = _chained(found)
+    told = [_told(each) for each in found]
+    if found and not found[0].asked:
+        text, sources = told.pop(0)[1:]
+        if earlier:
+            name, asked, ids = earlier[-1]
+            ended = text.rpartition(ARROW)[2] if text else ""
+            joined = asked.partition(ARROW)[0] + (f"{ARROW}{ended}" if ended else "")
+            earlier[-1] = name, joined if ended else asked, [*ids, *sources]
+        elif text:
+            told.insert(0, ("completed", text, sources))
+    every = [*earlier, *(each for each in told if each[1])]
+    for at, (name, text, sources) in enumerate(every):
+        last = at == len(every) - 1
+        writer.put("inProgress" if last else "completed" if name == "inProgress" else name, text, sources, "turn")
+
+
+def _chained(found: Sequence[Exchange]) -> list[Exchange]:
+    """ "Still broken" is a link of the chain before it: what was asked first, and how the last link ended."""
+    kept: list[Exchange] = []
+    for each in found:
+        thin = 0 < len(each.asked.split()) <= _THIN and _AGAIN.search(each.asked)
+        if thin and kept and kept[-1].asked:
+            last = kept[-1]
+            kept[-1] = replace(
+                last,
+                said=[*last.said, *each.said],
+                uses=[*last.uses, *each.uses],
+                sources=[*last.sources, *each.sources],
+            )
+        else:
+            kept.append(each)
+    return kept
+
+
+def _told(each: Exchange) -> tuple[str, str, list[str]]:
+    ended, source = ("", "") if each.stopped and not each.asked else ending(each.said)
+    made = "; ".join(f"{sha} {subject}" for sha, subject in [*state.commits(each.uses)][-_NAMED:])
+    ended = f"{ended} (commit {made})".strip() if made else ended
+    asked = "" if _IDLE.match(each.asked) else trimmed(_beside_orders(each), _ASKED)
+    text = ARROW.join(filter(None, (asked, ended)))
+    name = "pending" if asked and not each.answered and not each.stopped else "completed"
+    return name, text, [*each.sources, *([source] if source else [])]
+
+
+def _beside_orders(each: Exchange) -> str:
+    """What was asked without the orders in it, which stand among the decisions; unless there was nothing else."""
+    said = {one.text for one in each.orders}
+    rest = [one for one in sentences(each.asked) if one not in said]
+    return " ".join(rest) if _substance(" ".join(rest)) or not said else each.asked
+
+
+def _write_todos(writer: _Writer, found: Sequence[Exchange]) -> str:
+    """What is open of the todo list, and its next step."""
+    known = [
+        (item.text, "in_progress" if item.list == "inProgress" else "pending", item.sources[0])
+        for item in writer.take("todo")
+        if item.sources
+    ]
+    listed = state.todos((use for each in found for use in each.uses), known)
+    for text, status, source in listed:
+        if not state.is_over(status):
+            writer.put("inProgress" if status.startswith("in") else "pending", trimmed(text, 200), [source], "todo")
+    open_ones = [each for each in listed if not state.is_over(each[1])]
+    return next((text for text, status, _ in (*(one for one in open_ones if one[1].startswith("in")), *open_ones)), "")
+
+
+def _write_checks(writer: _Writer, found: Sequence[Exchange]) -> None:
+    """Those whose last run failed are blockers; a later pass of the same check closes an earlier failure."""
+    failing: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for item in writer.take("check"):
+        failing[_key(item.text)] = item.text, item.sources
+    for run in (run for each in found for run in runs(each)):
+        for key in [key for key in failing if _same(key, run)]:
+            del failing[key]
+        if not run.passed:
+            failing[run.key] = run.shown, (run.source,)
+    for text, sources in failing.values():
+        writer.put("blockers", text, sources, "check")
+
+
+def _key(text: str) -> str:
+    """Of a check that was written down."""
+    match = re.match(r"`([^`]+)`(?: (in \S+))?", text)
+    return " ".join(filter(None, (key_of(match[1]) or match[1], match[2]))) if match else text
+
+
+def _same(key: str, run: Run) -> bool:
+    """Where the output was pasted, nobody knows which program ran the tests."""
+    return key == run.key or (run.passed and key == "tests" and "test" in run.key)
+
+
+def _write_commits(writer: _Writer, found: Sequence[tuple[str, str]]) -> None:
+    """Those that no turn names, the newest if there are many."""
+    told = [item.text.removeprefix(_COMMITS) for item in writer.take("commits")]
+    every = [each for text in told for each in text.split("; ")] + [f"{sha} {subject}" for sha, subject in found]
+    turns = "\n".join(item.text for item in writer.items)
+    rest = [each for each in dict.fromkeys(every) if each.split(" ", 1)[0] not in turns]
+    if rest:
+        writer.put("completed", _COMMITS + "; ".join(rest[-_LISTED:]), (), "commits")
+
+
+def _write_files(writer: _Writer, found: Sequence[Exchange]) -> Counter[str]:
+    held, sources = Counter[str](), list[str]()
+    for item in writer.take("files"):
+        held += state.from_folders(item.text.removeprefix(_EDITED))
+        sources += item.sources
+    files = state.edited((use for each in found for use in each.uses), held)
+    sources += [use.source for each in found for use in each.uses if use.paths]
+    if files:
+        kept = Counter(dict(files.most_common(40)))
+        writer.put("completed", _EDITED + state.by_folder(kept), sources, "files")
+    return files
+
+
+def _write_orders(writer: _Writer, found: Sequence[Exchange]) -> None:
+    earlier = [orders.Order(item.text, item.sources[0] if item.sources else "") for item in writer.take("order")]
+    for one in orders.standing([*earlier, *(one for each in found for one in each.orders)]):
+        writer.put("decisions", one.text, [one.source] if one.source else [], "order")
+
+
+def asked_of(text: str) -> str:
+    """A turn without how it ended."""
+    return text.partition(ARROW)[0]

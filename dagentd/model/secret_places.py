@@ -1,0 +1,133 @@
+"""Where secrets stand, whatever they look like: behind a name, in a command, an address, a file of credentials."""
+
+from __future__ import annotations
+
+# Bounded on both sides, because a megabyte of letters and dots must not cost its square.
+_SOME = r"[A-Za-z0-9_.-]{0,60}"
+_OWNER = r"(?:admin|auth|db|database|email|ftp|ldap|login|mail|mongo|mysql|pg|postgres|proxy|redis|root|smtp|ssh|user)"
+_USE = r"(?:api|access|account|auth|deploy|encryption|jwt|master|private|session|shared|signing|webhook)"
+_WORD = (
+    r"(?:secret|passw(?:or)?d|passphrase|passcode|pwd|credential|token(?!i[sz])"
+    rf"|{_USE}[_-]?key|{_OWNER}[_-]?pass(?![a-z]))"
+)
+NAMED = rf"(?<![A-Za-z0-9_./-]){_SOME}?{_WORD}{_SOME}"
+NAME_WORDS = ("secret", "pass", "pwd", "credential", "token", "key")  # one of them is in every such name
+_QUOTED = r"\\{1,7}\"[^\"\\\n]{4,}\\{1,7}\"|\"[^\"\n]{4,}\"|'[^'\n]{4,}'|`[^`\n]{4,}`"
+_QUOTE = r"\\{0,7}[\"']?"
+_PLAIN = r"[^\s\"'`,;){}\[\]<>]{6,}"
+_WITH_DIGIT = r"(?=\S{0,200}\d)[^\s\"'=-]\S{5,200}"
+_ARGUMENT = r"(?:'[^'\n]{3,200}'|\"[^\"\n]{3,200}\"|[^\s\"'$-][^\s\"']{2,200})"
+
+# What stands before a name, the name with its value, and the kind. The first that fits counts.
+AFTER_NAME = (
+    ("token", r"[?&#]", rf"(?i:{NAMED}=(?P<value>[^\s&#\"'<>]{{6,}}))"),
+    ("value", r"(?:^|\s)", rf"(?i:--{_SOME}?{_WORD}[ \t]{{1,3}}(?P<value>{_QUOTED}|{_WITH_DIGIT}))"),
+    (
+        "value",  # in a shell, or a Dockerfile
+        r"(?i:\b(?:env|setx?|setenv)(?:[ \t]-\w{1,4})?[ \t]{1,3})",
+        rf"(?i:(?P<name>{NAMED})[ \t]{{1,3}}(?P<value>{_QUOTED}|{_WITH_DIGIT}))",
+    ),
+    ("value", "<", rf"(?i:(?P<name>{NAMED})>(?P<value>[^<>\s]{{6,200}})(?=</))"),
+    (
+        "value",  # {"name": "API_TOKEN", "value": "..."}, also in YAML and XML
+        rf"(?i:\b(?:name|key){_QUOTE}[ \t]?[:=][ \t]?{_QUOTE})",
+        rf"(?i:(?P<name>{NAMED}){_QUOTE},?\s{{0,40}}{_QUOTE}value{_QUOTE}[ \t]?[:=][ \t]?"
+        rf"(?P<value>{_QUOTED}|[^\s\"'`,;){{}}\[\]<>\\]{{6,}}))",
+    ),
+    (
+        "value",
+        "",
+        rf"(?i:(?P<name>{NAMED}){_QUOTE}[ \t]{{0,3}}(?::=|=>|=(?!=)|:(?!:))[ \t]{{0,3}}"
+        rf"(?:[|>][+-]?\n[ \t]{{1,20}})?(?P<value>{_QUOTED}|{_PLAIN}))",
+    ),
+    (
+        "value",  # AZURE_OPENAI_KEY=...
+        "",
+        r"(?P<name>[A-Z][A-Z0-9_]{0,60}_KEY)[ \t]?[=:][ \t]?[\"']?"
+        r"(?P<value>(?=\S{0,80}\d)(?=\S{0,80}[A-Za-z])[A-Za-z0-9+/=_-]{20,})",
+    ),
+    (
+        "password",
+        "",
+        r"(?i:(?:password|passphrase|passcode|token|key) (?:is|was):? [`\"']?"
+        r"(?P<value>(?=\S{0,60}\d)(?=\S{0,60}[a-z])[^\s/.,;:`\"']{7,}))",
+    ),
+)
+
+# The kind, words of which one is there (in small letters), and what begins with that word.
+PLACES = (
+    ("token", ("bearer", "basic"), r"\b(?i:bearer|basic)\s{1,3}(?P<value>(?=\S{0,80}[\d=])[A-Za-z0-9._~+/=-]{16,})"),
+    (
+        "token",
+        ("authorization",),
+        r"(?i:\bauthorization[\"']?\s?[:=]\s?[\"']?(?:[a-z]{1,20}\s)?(?P<value>[^\s\"'\[]{10,}))",
+    ),
+    ("cookie", ("cookie",), r"(?i:\bcookie[\"']?\s?:\s?[\"']?(?P<value>[\w.-]{1,60}=[^\n\"']{6,}))"),
+    (
+        "password",  # a port is none, also before a path with an @
+        ("://",),
+        r"(?<=[a-z0-9+.-])://[^\s:/@\"'\[]{0,100}:(?P<value>[^\s/@\"']{1,200}(?=@)|(?!\d{1,5}/)[^\s@\"'<>]{1,200}(?=@[\w.-]))",
+    ),
+    ("token", ("://",), r"(?<=[a-z0-9+.-])://(?P<value>[A-Za-z0-9_-]{20,200})(?=@)"),
+    ("password", ("jdbc:oracle",), r"(?i:jdbc:oracle):\w{1,10}:[^\s/@:\"']{1,100}/(?P<value>[^\s@\"']{1,200})(?=@)"),
+    (
+        "token",
+        ("?key=", "&key=", "?sig=", "&sig=", "?signature=", "&signature=", "?auth=", "&auth=",
+         "-signature="),
+        r"(?i:[?&-](?:key|sig|signature|auth)=)(?P<value>(?=\S{0,80}\d)[^\s&#\"'<>]{16,})",
+    ),
+    ("password", ("login",), r"\blogin\s{1,9}\S{1,100}\s{1,9}password\s{1,9}(?P<value>\S{4,})"),  # in .netrc
+    (
+        "password",
+        ("curl",),
+        r"\bcurl\b[^\n]{0,300}?\s(?:-u|-U|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,100}:(?P<value>[^\s\"']{3,})",
+    ),
+    ("password", ("mysql", "mariadb"), r"\b(?:mysql|mariadb)[a-z-]{0,12}\b[^\n]{0,200}?\s-p(?P<value>[^\s\"'-]\S{3,})"),
+    ("password", ("sshpass",), rf"\bsshpass\b[^\n]{{0,60}}?\s-p[ \t]{{0,3}}(?P<value>{_ARGUMENT})"),
+    (
+        "password",
+        ("docker login", "podman login", "nerdctl login", "buildah login", "skopeo login", "registry login", "oc login",
+         "cf login", "az login", "acr login"),
+        rf"(?:\w{{2,8}}) login\b[^\n]{{0,200}}?\s-p[ =]{{0,3}}(?P<value>{_ARGUMENT})",
+    ),
+    (
+        "password",
+        ("redis-cli", "mongo"),
+        rf"\b(?:redis-cli|mongo\w{{0,8}})\b[^\n]{{0,200}}?\s-[ap][ =]{{1,3}}(?P<value>{_ARGUMENT})",
+    ),
+    ("password", ("ldap",), rf"\bldap[a-z]{{3,10}}\b[^\n]{{0,200}}?\s-w[ ]{{1,3}}(?P<value>{_ARGUMENT})"),
+    ("password", ("pass:",), r"\bpass:(?P<value>[^\s\"':]{4,})"),  # of openssl
+    ("password", (":5432:",), r":5432:[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>\S{4,})"),  # in .pgpass
+    (
+        "key",  # of a kubeconfig
+        ("client-key-data",),
+        r"(?i:client-key-data)[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?P<value>[A-Za-z0-9+/=]{8,})",
+    ),
+    (
+        "value",  # of docker's config.json, and of an .npmrc: a name and a password in base64
+        ("auth",),
+        rf"(?<![A-Za-z0-9])auth{_QUOTE}[ \t]{{0,3}}[:=][ \t]{{0,3}}{_QUOTE}"
+        r"(?P<value>(?=[a-z0-9+/]{0,200}[A-Z])(?=[A-Z0-9+/]{0,200}[a-z])[A-Za-z0-9+/]{8,}={0,2})(?![\w.(-])",
+    ),
+    (
+        "password",  # of a YAML file: a word alone may be any
+        ("pass",),
+        rf"(?i:(?<![A-Za-z0-9_.$-])pass{_QUOTE}[ \t]{{0,3}}[:=](?![:=])[ \t]{{0,3}})"
+        rf"(?P<value>{_QUOTED}|(?=[A-Za-z]{{0,60}}[^A-Za-z\s]){_PLAIN})",
+    ),
+    ("key", ('"d"',), r"\"d\"\s?:\s?\"(?P<value>[A-Za-z0-9_-]{40,})\""),  # of a JSON Web Key
+)  # fmt: skip
+
+_BEGIN = r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+_END = r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+_BASE64 = r"[A-Za-z0-9+/=]"
+# Between the lines of a key: as JSON, a diff, a quotation, or a tool that numbers lines has them.
+_BREAK = r"(?:[\s\"'+,>]|\\[nr]|\d{1,6}[\t:|\u2192])"
+_HEADERS = r"(?:\s{1,4}(?:Proc-Type|DEK-Info|Comment|Version): [^\n]{1,100}){0,4}"
+
+LONGEST_KEY = 20_000
+WHOLE_KEY = rf"{_BEGIN}(?:(?!-----BEGIN)[\s\S]){{0,{LONGEST_KEY}}}?{_END}"
+KEY_WITHOUT_END = rf"{_BEGIN}{_HEADERS}(?:{_BREAK}{{1,20}}{_BASE64}{{16,2000}}){{1,400}}"
+KEY_WITHOUT_BEGINNING = (
+    rf"(?<!{_BASE64})(?:{_BASE64}{{16,}}+{_BREAK}{{1,20}}+)++(?:{_BASE64}{{1,80}}{_BREAK}{{1,20}})?{_END}"
+)

@@ -1,0 +1,86 @@
+"""What another program adds to a chat is taken in at once: it may clear the chat in the next moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dagentd.store.store import Store
+from tests.store.place import FEATURE, PM, Place
+from tests.torture import reader
+from tests.torture.desktop_app import DesktopApp
+
+SLOW = 0.5  # seconds until something counts as settled
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "p").make()
+
+
+def glance(store: Store) -> None:
+    feature = next(each for each in store.features() if each.id == FEATURE)
+    store.glance(feature, PM)
+
+
+def told(place: Place) -> list[str]:
+    return [each["message"]["content"] for each in records(place) if each["t"] == "message"]
+
+
+def records(place: Place) -> list[dict[str, Any]]:
+    return [record for record, _, _ in reader.records(place.pm.journal.read_bytes())[0]]
+
+
+def test_what_was_added_is_there_when_it_is_cleared_at_once(place: Place) -> None:
+    app = DesktopApp(place.flat, FEATURE)
+    with place.store(SLOW) as store:
+        for number in range(3):
+            app.add(app.session(), f"said {number}")
+            glance(store)
+            app.clear(app.session())
+            glance(store)
+        assert told(place) == ["said 0", "said 1", "said 2"]
+        with store.using(PM) as session:
+            assert [raw["content"] for raw in session.history()[0]] == ["said 0", "said 1", "said 2"]
+
+
+def test_what_it_lacks_is_not_judged_yet(place: Place) -> None:
+    app = DesktopApp(place.flat, FEATURE)
+    app.add(app.session(), "first")
+    with place.store(SLOW) as store:
+        glance(store)
+        app.clear(app.session())
+        app.add(app.session(), "second")
+        glance(store)
+        with store.using(PM) as session:
+            assert [raw["content"] for raw in session.chat()] == ["first", "second"]
+            assert not [each for each in records(place) if each["t"] == "left"]
+
+
+def test_half_a_chat_is_left_for_the_next_time(place: Place) -> None:
+    app = DesktopApp(place.flat, FEATURE)
+    app.add(app.session(), "first")
+    with place.store(SLOW) as store:
+        glance(store)
+        whole = place.pm.chat.read_bytes()
+        place.pm.chat.write_bytes(whole[:-5])
+        glance(store)
+        place.pm.chat.write_bytes(whole)
+    assert told(place) == ["first"]
+    assert not place.pm.beside(place.pm.chat, "corrupt")
+
+
+def test_a_session_that_is_being_copied_here_waits_for_its_journal(place: Place) -> None:
+    with place.session() as session:
+        session.add([{"role": "user", "content": "first"}])
+    journal = place.pm.journal.read_bytes()
+    place.pm.journal.unlink()
+    place.pm.chat.write_bytes(place.pm.chat.read_bytes() + b" ")
+    with place.store() as store:
+        glance(store)
+        assert not place.pm.journal.exists()
+        place.pm.journal.write_bytes(journal)
+        glance(store)
+    assert told(place) == ["first"]

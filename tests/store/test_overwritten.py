@@ -1,0 +1,198 @@
+"""A journal overwritten in place, as `cp -r` or `rsync --inplace` of a backup does it: what came since is put back from
+wherever it still is, and what is nowhere is counted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dagentd.model.problem import Problem
+from dagentd.store import sealed
+from tests.conftest import SampleProject
+from tests.conftest import git as run_git
+from tests.store.app import said
+from tests.store.served import Served
+
+Overwrite = Callable[[Served, Path], None]
+
+
+def _journal(served: Served, backup: Path) -> None:
+    _over(backup / served.journal.name, served.journal)
+
+
+def _folder(served: Served, backup: Path) -> None:
+    for path in backup.iterdir():
+        _over(path, served.folder.path / path.name)
+
+
+def _over(source: Path, target: Path) -> None:
+    """The same inode afterwards."""
+    before = target.stat().st_ino
+    with target.open("wb") as file:
+        file.write(source.read_bytes())
+    assert target.stat().st_ino == before
+
+
+whole = pytest.mark.parametrize("overwrite", [_journal, _folder])
+running = pytest.mark.parametrize("running", [True, False], ids=["running", "stopped"])
+
+
+@pytest.fixture
+def backup(tmp_path: Path) -> Path:
+    return tmp_path / "backup"
+
+
+def _back_up(served: Served, backup: Path) -> None:
+    """Without temp files, which come and go."""
+    shutil.copytree(served.folder.path, backup, ignore=shutil.ignore_patterns(".*"))
+
+
+def _meanwhile(served: Served, running: bool, overwrite: Overwrite, backup: Path) -> None:
+    if running:
+        overwrite(served, backup)
+        served.flush()
+    else:
+        served.close()
+        overwrite(served, backup)
+        served.open()
+        served.flush()
+
+
+def _told(served: Served, kind: str = "journal-altered") -> Problem:
+    (found,) = [each for each in served.session.problems if each.id == kind]
+    return found
+
+
+@whole
+@running
+def test_what_came_since_is_put_back(served: Served, backup: Path, running: bool, overwrite: Overwrite) -> None:
+    served.add("a", "b")
+    _back_up(served, backup)
+    served.add("c", "d")
+    served.session.update_checkpoint({"summary": {"decisions": ["kept"]}})
+    served.flush()
+    _meanwhile(served, running, overwrite, backup)
+    for _ in range(2):
+        assert served.known() == served.shown() == served.all() == ["a", "b", "c", "d"]
+        assert served.app.read("checkpoint")["summary"]["decisions"] == ["kept"]
+        assert len(served.written()) == 4
+        if not _:
+            assert "put back: 2" in _told(served).message
+        served.again()
+
+
+@whole
+@running
+def test_an_edit_that_came_since_is_put_back(served: Served, backup: Path, running: bool, overwrite: Overwrite) -> None:
+    served.add("a", "b")
+    _back_up(served, backup)
+    chat = served.app.read()
+    chat["messages"][0]["content"] = "other words"
+    served.app.write(chat)
+    served.flush()
+    _meanwhile(served, running, overwrite, backup)
+    assert [raw["content"] for raw in served.session.chat()] == ["other words", "text of b"]
+
+
+@pytest.mark.parametrize("running", [True, False], ids=["running", "stopped"])
+def test_a_second_file_has_all_of_it(apart: Served, backup: Path, running: bool) -> None:
+    """Where the kept journal is a copy: also what had left chat, which nothing else holds."""
+    apart.add("a")
+    _back_up(apart, backup)
+    apart.add("b", "c")
+    apart.session.clear()
+    apart.add("d")
+    _meanwhile(apart, running, _folder, backup)
+    for _ in range(2):
+        assert apart.all() == ["a", "b", "c", "d"] and apart.known() == apart.shown() == ["d"]
+        assert [each.read_bytes() for each in apart.kept if each.read_bytes() == apart.journal.read_bytes()]
+        assert apart.store.gone() == []
+        apart.again()
+
+
+def test_another_session_in_the_same_place_gets_nothing(served: Served, project: SampleProject) -> None:
+    """Its worktree was removed and made again: that is no journal that somebody overwrote."""
+    served.add("a", "b")
+    served.close()
+    run_git(project.root, "worktree", "remove", "--force", str(served.worktree))
+    run_git(project.root, "worktree", "add", "-q", str(served.worktree), f"feature/{project.feature}")
+    (served.worktree / ".dagent").mkdir()
+    (served.worktree / ".dagent" / "feature.json").write_text(f'{{"id": "{project.feature}"}}')
+    served.open()
+    served.add("new")
+    assert served.all() == ["new"] and "journal-altered" not in served.problems()
+    assert len(served.store.gone()) == 1
+
+
+def test_a_newer_backup_over_it_brings_the_rest(served: Served, backup: Path, tmp_path: Path) -> None:
+    served.add("a")
+    _back_up(served, backup)
+    served.add("b", "c")
+    _back_up(served, tmp_path / "newer")
+    served.session.clear()
+    served.add("d")
+    _meanwhile(served, True, _journal, backup)
+    assert served.all() == ["a", "d"] and _told(served, "journal-lost").message.endswith("no other file has: 2")
+    _meanwhile(served, True, _journal, tmp_path / "newer")
+    assert served.all() == ["a", "b", "c", "d"] and "journal-lost" not in served.problems()
+
+
+def test_cut_while_stopped_and_the_chat_with_it(served: Served) -> None:
+    """A disk check that shortened files: no document says that there was more, but the index does."""
+    served.add("a")
+    length, chat = served.journal.stat().st_size, served.app.paths["chat"].read_bytes()
+    served.app.push(said("theirs"))
+    served.flush()
+    served.close()
+    os.truncate(served.journal, length)
+    served.app.paths["chat"].write_bytes(chat)
+    served.open()
+    served.flush()
+    assert served.all() == ["a", "theirs"] and _told(served)
+
+
+def test_what_left_chat_a_while_ago_is_not_lost(served: Served, backup: Path) -> None:
+    """It was sealed: a copy of that part of the journal is kept, which is no link."""
+    served.add("a")
+    _back_up(served, backup)
+    served.add("b", "c")
+    served.session.clear()
+    served.session.tend(1e12)
+    served.add("d")
+    _meanwhile(served, True, _folder, backup)
+    assert served.all() == ["a", "b", "c", "d"] and served.known() == ["d"]
+    assert "journal-lost" not in served.problems()
+
+
+def test_sealed_parts_follow_the_journal(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed, "_PART", 1000)
+    for count in range(12):
+        served.add(f"m{count}")
+        if count % 3 == 2:
+            served.again()
+    served.close()
+    (entry,) = served.kept
+    parts, size = sealed.parts(entry), served.journal.stat().st_size
+    assert [part.start for part in parts] == [0, *(part.end for part in parts[:-1])] and parts[-1].end == size
+    assert len(parts) <= size // 1000 + 1
+    assert sealed.Copy(entry).read(0, size) == served.journal.read_bytes()
+    before = {part.path: part.path.stat().st_mtime_ns for part in parts}
+    served.open()
+    served.close()
+    assert {part.path: part.path.stat().st_mtime_ns for part in sealed.parts(entry)} == before
+
+
+def test_a_part_that_makes_no_sense_is_made_again(served: Served) -> None:
+    """As a power failure may leave one: they are not synced."""
+    served.add("a")
+    served.close()
+    (part,) = sealed.parts(served.kept[0])
+    part.path.write_bytes(b"")
+    served.open()
+    served.add("b")
+    served.close()
+    assert sealed.Copy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes()

@@ -1,0 +1,120 @@
+"""A folder of an open session is exchanged for a link out of its worktree: nothing outside is read, written or kept."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dagentd.errors import DagentdError, NotAllowed
+from dagentd.store import layout, output, withdrawn
+from tests.store.place import FEATURE, NESTED, Place, said
+from tests.torture import reader
+
+SECRET = "only the victim's"
+SETTLE = 0.004
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "_APART", 0.0)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path / "p").make()
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Place:
+    """Another project of the same user, with a session of the same id."""
+    other = Place(tmp_path / "victim").make()
+    with other.session() as theirs:
+        theirs.add([{"id": "v", "role": "user", "content": SECRET}])
+    return other
+
+
+def seen(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Every file, with how many names it has: a journal of theirs that we keep has one more."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(folder)): (path.stat().st_nlink, path.read_bytes()) for path in files}
+
+
+def exchange(folder: Path, victim: Path) -> Path:
+    moved = folder.with_name(f"{folder.name}.moved")
+    folder.rename(moved)
+    folder.symlink_to(victim)
+    return moved
+
+
+FOLDERS = ["sessions", ""]  # "": the tree itself
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_an_open_session_does_not_follow_its_folder_out(place: Place, victim: Place, folder: str) -> None:
+    before = seen(victim.flat)
+    with place.store(SETTLE) as store:
+        mine = store.get_or_create("feature", "pm", FEATURE)
+        mine.add(said("a"))
+        mine.reconcile()
+        moved = exchange(place.flat / folder, victim.flat / folder)
+        with pytest.raises(NotAllowed):
+            mine.add(said("b"))
+        for look in (mine.reconcile, store.reconcile, lambda: mine.replace("context", {"notes": ["x"]})):
+            with contextlib.suppress(DagentdError):
+                look()
+        assert SECRET not in json.dumps(mine.messages())
+        assert SECRET not in json.dumps(mine.history())
+        assert seen(victim.flat) == before
+        (place.flat / folder).unlink()
+        moved.rename(place.flat / folder)
+        mine.add(said("b"))
+    assert seen(victim.flat) == before
+    assert reader.agree(place.pm).chat == ["a", "b"]
+    kept = [path.read_text() for path in place.kept.glob("*.jsonl")]
+    assert len(kept) == 1 and SECRET not in kept[0]
+
+
+def test_a_session_that_is_not_open_is_not_served_from_outside(place: Place, victim: Place) -> None:
+    with place.session() as mine:
+        mine.add(said("a"))
+    exchange(place.pm.folder, victim.pm.folder)
+    before = seen(victim.flat)
+    with place.store(SETTLE) as store:
+        with pytest.raises(DagentdError):
+            store.get_or_create("feature", "pm", FEATURE)
+        store.reconcile()
+    assert seen(victim.flat) == before and len(list(place.kept.glob("*.jsonl"))) == 1
+
+
+def test_a_tree_in_a_tree_is_none(place: Place) -> None:
+    """What lies in it would be reached beneath the folder that holds it, and that may be a link."""
+    within = place.flat / "nodes" / ".dagent" / "sessions"
+    within.mkdir(parents=True)
+    with place.session() as mine:
+        mine.add(said("a"))
+    for path in place.pm.folder.iterdir():
+        shutil.copy(path, within)
+    (tree,) = [tree for tree in layout.trees(place.project) if tree.path == place.flat]
+    (feature,) = layout.features(tree)
+    assert {folder.path for folder in layout.sessions(feature)} == {place.pm.folder}
+    assert layout.twins(layout.sessions(feature)[0]) == [] and withdrawn._names(within.parents[1]) == []
+
+
+@pytest.mark.parametrize("folder", ["kept", ""])
+def test_what_is_ours_in_gits_folder_does_not_lead_out_of_it(place: Place, tmp_path: Path, folder: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    with place.store(SETTLE) as store:
+        mine = store.get_or_create("feature", "pm", FEATURE)
+        mine.add(said("a"))
+        exchange(place.project.own_dir / folder, outside)
+        with contextlib.suppress(DagentdError):
+            mine.add(said("b"))
+            mine.reconcile()
+        with pytest.raises(DagentdError):
+            store.get_or_create("feature", "pm", NESTED)
+    assert not list(outside.iterdir())
