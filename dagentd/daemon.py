@@ -208,17 +208,20 @@ class Daemon:
             self._agx.beat()
 
     def _attempt(self, act: Callable[[], None]) -> None:
-        """What goes wrong with one thing leaves the others, is logged once, and shows in status until it is right."""
+        """What goes wrong with one thing leaves the others, is logged once, and shows in status until it is right. A
+        bug too: a daemon that nobody restarts would be gone without a word."""
         try:
             act()
             self._condition.own.pop(act.__name__, None)
-        except (DagentdError, OSError) as raised:
-            if (error := expected(raised)) is None:
-                raise
-            known = self._condition.own.get(act.__name__)
-            if known is None or known.message != error.message:
-                _log.warning("%s", error)
-                self._condition.own[act.__name__] = Problem.of("daemon", error, clock.stamp())
+        except Exception as raised:
+            bug = DagentdError(f"an internal error, {type(raised).__name__}", hint="dagentd logs")
+            error, known = expected(raised), self._condition.own.get(act.__name__)
+            if known is None or known.message != (error or bug).message:
+                if error is None:
+                    _bug(raised)
+                else:
+                    _log.warning("%s", error)
+                self._condition.own[act.__name__] = Problem.of("daemon", error or bug, clock.stamp())
 
     def _keep_lock(self) -> None:
         if not self._lock.in_place():

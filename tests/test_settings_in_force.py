@@ -101,3 +101,20 @@ def test_what_counts_from_the_next_start_on_is_named(files: Files) -> None:
     files.user.write_text("[watch]\nmode = 'poll'\n")
     files.project.write_text("[watch]\nenabled = false\n")
     assert current.wait_for_restart() == ["watch.enabled", "watch.mode"]
+
+
+def test_a_project_that_is_asked_for_during_a_look_does_no_harm(files: Files) -> None:
+    """As a job of a project that was removed just now does it, in another thread."""
+    other = files.root.parent / "other"
+
+    def file_of(root: Path) -> Path:
+        if root == files.root and looking:
+            current.of(other)
+        return root / ".dagent" / "config.toml"
+
+    looking = False
+    current = Current(files.user, file_of, lambda: "now")
+    current.of(files.root)
+    looking = True
+    assert current.look([files.root]) == set()
+    assert current.of(other).budget.limit == 100_000

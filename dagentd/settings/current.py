@@ -55,7 +55,7 @@ class Current:
         with self._lock:
             self._read = {root: read for root, read in self._read.items() if root in there}
             self._first = {root: first for root, first in self._first.items() if root in there}
-        now = {root: self._of(root) for root in self._read}
+        now = {root: self._of(root) for root in list(self._read)}  # a copy: whoever asks meanwhile adds to it
         changed = {root for root, found in now.items() if self._seen.get(root, found) != found}
         self._seen = now
         return changed
