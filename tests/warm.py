@@ -2,9 +2,9 @@
 
 Starting Python and loading dagentd costs 0.3 to 0.8 s of CPU, loading the SDK 2.2 s, hundreds of times in a test run,
 and is the subject of few tests. So each test process keeps a warm process for each of the two, which forks a child
-for each that is asked for: with the arguments, environment, folder and descriptors that it would have, also as /proc
-shows them, and with the test process as its parent, so that `subprocess` waits for it, talks to it and kills it as
-ever. From `main()` on it is the real thing.
+for each that is asked for: with the arguments, environment, folder, terminal and descriptors that it would have, also
+as /proc shows them, and with the test process as its parent, so that `subprocess` waits for it, talks to it and kills
+it as ever. From `main()` on it is the real thing. Another encoding or another user has a warm process of its own.
 
 Where how a process begins is the subject (detaching, what is imported, memory, encodings), tests start
 `sys.executable -m dagentd` instead; and so do these where they are asked for more than they can do.
@@ -22,6 +22,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -44,6 +45,7 @@ class Forked(subprocess.Popen[Any]):
     """As `Popen`, of a command that a warm process can become."""
 
     program: ClassVar[str]
+    as_whom: tuple[str, ...] = ()  # the program that makes another user of it, with its arguments
 
     def _execute_child(self, *given: Any) -> None:
         """subprocess has no public place for this."""
@@ -51,25 +53,26 @@ class Forked(subprocess.Popen[Any]):
         gid, gids, uid, umask, new_session, group = given[17:23]
         environment = dict(os.environ if env is None else env)
         more = preexec_fn or shell or gid is not None or gids is not None or uid is not None or umask >= 0 or group >= 0
-        warm = None if more or _differs(environment) else _warm_process(self.program)
+        warm = None if more else _warm_process(self.program, self.as_whom, _read_at_start(environment))
         if warm is None:
             super()._execute_child(*given)  # type: ignore[misc]
             return
         where = os.fspath(os.getcwd() if cwd is None else cwd)
         fds = {0: stdin, 1: stdout, 2: stderr, **{fd: fd for fd in pass_fds}}
-        asked = [list(map(os.fspath, args)), environment, where, bool(new_session)]
+        asked = [list(map(os.fspath, args))[len(self.as_whom) :], environment, where, bool(new_session)]
         self.pid = warm.fork(asked, {number: number if fd == -1 else fd for number, fd in fds.items()})
         self._child_created = True
         self._close_pipe_fds(*given[10:16])  # type: ignore[attr-defined]
 
 
 class Command(Forked):
-    """A dagentd command with these arguments."""
+    """A dagentd command with these arguments. As the leader of a new session it has the terminal that it reads."""
 
     program = "dagentd"
 
-    def __init__(self, *arguments: str, **more: Any) -> None:
-        super().__init__([sys.executable, "-m", "dagentd", *arguments], **more)
+    def __init__(self, *arguments: str, as_whom: tuple[str, ...] = (), **more: Any) -> None:
+        self.as_whom = as_whom
+        super().__init__([*as_whom, sys.executable, "-m", "dagentd", *arguments], **more)
 
 
 class SdkCall(Forked):
@@ -99,25 +102,22 @@ def run(*arguments: str, input: Any = None, timeout: float = 60, **more: Any) ->
     return subprocess.CompletedProcess(command.args, command.returncode, printed, errors)
 
 
-def _differs(environment: Mapping[str, str]) -> bool:
-    """In what Python reads before anything is loaded. That UTF-8 is to be used goes without saying."""
-
-    def read(variables: Mapping[str, str]) -> dict[str, str]:
-        found = {name: value for name, value in variables.items() if name.startswith(_READ_AT_START)}
-        return {name: value for name, value in found.items() if not value.upper().endswith("UTF-8")}
-
-    return read(environment) != read(_ENVIRONMENT) and bool(read(environment))
+def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
+    """What Python reads before anything is loaded. That UTF-8 is to be used goes without saying."""
+    found = {name: value for name, value in environment.items() if name.startswith(_READ_AT_START)}
+    return {name: value for name, value in found.items() if not value.upper().endswith("UTF-8")}
 
 
 class _Warm:
     """A warm process as seen from the test process."""
 
-    def __init__(self, program: str) -> None:
+    def __init__(self, program: str, as_whom: tuple[str, ...], read_at_start: dict[str, str]) -> None:
         ours, theirs = socket.socketpair()
-        line = [sys.executable, "-m", "tests.warm", program, str(theirs.fileno()), " " * ROOM]
+        line = [*as_whom, sys.executable, "-m", "tests.warm", program, str(theirs.fileno()), " " * ROOM]
         root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        others = {name: value for name, value in _ENVIRONMENT.items() if not name.startswith(_READ_AT_START)}
         self._process = subprocess.Popen(
-            line, cwd=root, env={**_ENVIRONMENT, "ROOM": " " * ROOM}, pass_fds=[theirs.fileno()],
+            line, cwd=root, env={**others, **read_at_start, "ROOM": " " * ROOM}, pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         theirs.close()
@@ -139,17 +139,20 @@ class _Warm:
         self._process.wait()
 
 
-_found: dict[str, _Warm] = {}
+_found: dict[tuple[object, ...], _Warm] = {}
 _one_at_a_time = threading.Lock()
 
 
-def _warm_process(program: str) -> _Warm | None:
+def _warm_process(program: str, as_whom: tuple[str, ...], read_at_start: dict[str, str]) -> _Warm | None:
     if sys.platform != "linux" or os.uname().machine not in _CLONE:
         return None
+    if not read_at_start or read_at_start == _read_at_start(_ENVIRONMENT):
+        read_at_start = _read_at_start(_ENVIRONMENT) | {"LC_ALL": "C.UTF-8"}
     with _one_at_a_time:
-        if program not in _found:
-            _found[program] = _Warm(program)
-    return _found[program]
+        key = (program, as_whom, *sorted(read_at_start.items()))
+        if key not in _found:
+            _found[key] = _Warm(program, as_whom, read_at_start)
+    return _found[key]
 
 
 # --- in the warm process -------------------------------------------------------------------------------------------
@@ -201,6 +204,9 @@ def _become(command: list[str], environment: dict[str, str], cwd: str, new_sessi
     os.chdir(cwd)
     if new_session:
         os.setsid()
+        if os.isatty(0):
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in tests that run in the background
     sys.argv = ["dagentd", *command[3:]]
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115

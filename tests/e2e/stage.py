@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests import warm
 from tests.e2e.daemon import processes_with, until
 from tests.patience import patience
 
@@ -47,9 +48,11 @@ class Stage:
                     "TERM": "xterm-256color", "GIT_AUTHOR_DATE": _DATE, "GIT_COMMITTER_DATE": _DATE}  # fmt: skip
 
     def run(self, *command: str, cwd: Path | None = None) -> str:
-        done = subprocess.run(
-            command, cwd=cwd or self.shop, env=self.env, capture_output=True, text=True, timeout=patience()
-        )
+        more: dict[str, Any] = {"cwd": cwd or self.shop, "env": self.env, "timeout": patience()}
+        if command[0] == "dagentd":
+            done = warm.run(*command[1:], **more)
+        else:
+            done = subprocess.run(command, capture_output=True, text=True, **more)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.patience import patience
+from tests.warm import Command
 
 _STYLES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -27,17 +28,20 @@ def _at_home() -> None:
 
 
 class Terminal:
-    """One command on it. It is the leader of a session of its own, so that Ctrl-C reaches it as it would a user's."""
+    """One command on it, `dagentd …` or any other. It is the leader of a session of its own, so that Ctrl-C reaches it
+    as it would a user's."""
 
     def __init__(
         self, command: Sequence[str], cwd: Path, env: Mapping[str, str], columns: int = 80, lines: int = 24
     ) -> None:
         self._screen, slave = pty.openpty()
         self.resize(columns, lines)
-        self.process = subprocess.Popen(
-            command, cwd=cwd, env=dict(env), stdin=slave, stdout=slave, stderr=slave,
-            start_new_session=True, preexec_fn=_at_home,
-        )  # fmt: skip
+        ours = {"cwd": cwd, "env": dict(env), "stdin": slave, "stdout": slave, "stderr": slave}
+        self.process: subprocess.Popen[bytes]
+        if command[0] == "dagentd":
+            self.process = Command(*command[1:], **ours, start_new_session=True)
+        else:
+            self.process = subprocess.Popen(command, **ours, start_new_session=True, preexec_fn=_at_home)
         os.close(slave)
         self.said = ""
 

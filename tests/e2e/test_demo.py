@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -69,7 +68,7 @@ def test_a_daemon_of_the_user_is_not_touched(daemon: Daemon, project: SampleProj
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_whoever_ends_it_gets_a_clean_machine(how: signal.Signals, tmp_path: Path, home: Path, marked: str) -> None:
-    terminal = Terminal([sys.executable, "-m", "dagentd", "demo"], tmp_path, os.environ)
+    terminal = Terminal(["dagentd", "demo"], tmp_path, os.environ)
     terminal.until("git commit")  # the daemon runs
     assert folders(home)
     if how == signal.SIGINT:

@@ -17,6 +17,7 @@ from dagentd import cli
 from tests.e2e.stage import Stage, stage
 from tests.e2e.terminal import Terminal
 from tests.patience import patience
+from tests.warm import Command
 
 SESSION = "pm-feature-login"
 ARGUMENTS = {
@@ -43,18 +44,18 @@ class Place:
     as_whom: tuple[str, ...] = ()
 
     def run(self, *arguments: str) -> tuple[int, str]:
-        command = [*self.as_whom, sys.executable, "-m", "dagentd", *arguments]
         if self.columns:
-            terminal = Terminal(command, self.made.shop, self.made.env, columns=self.columns)
+            terminal = Terminal(["dagentd", *arguments], self.made.shop, self.made.env, columns=self.columns)
             if arguments == ("top",) and self.made.env["TERM"] != "dumb":
                 terminal.until("compact")
                 terminal.type("q")
             return terminal.end(), terminal.said
-        done = subprocess.run(
-            command, cwd=self.made.shop, env=self.made.env, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=patience(),
-        )  # fmt: skip
-        return done.returncode, done.stdout.decode()
+        with Command(
+            *arguments, as_whom=self.as_whom, cwd=self.made.shop, env=self.made.env, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        ) as command:  # fmt: skip
+            printed = command.communicate(timeout=patience())[0]
+        return command.returncode, printed.decode()
 
 
 def no_terminal(made: Stage) -> Place:
