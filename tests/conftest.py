@@ -63,17 +63,24 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
+    return make_repo(tmp_path / "repo")
+
+
+@pytest.fixture
+def project(repo: Path) -> SampleProject:
+    return make_project(repo)
+
+
+def make_repo(root: Path) -> Path:
     """A git repository with one commit."""
-    root = tmp_path / "repo"
-    git(tmp_path, "init", "-q", str(root))
+    git(root.parent, "init", "-q", str(root))
     (root / "README.md").write_text("# Sample\n")
     git(root, "add", "README.md")
     git(root, "commit", "-q", "-m", "Start")
     return root
 
 
-@pytest.fixture
-def project(repo: Path) -> SampleProject:
+def make_project(repo: Path) -> SampleProject:
     """A repository with one feature in a linked worktree, as the app makes them."""
     worktree = repo / ".dagent-worktrees" / FEATURE
     git(repo, "worktree", "add", "-q", "-b", f"feature/{FEATURE}", str(worktree))

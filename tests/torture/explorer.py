@@ -103,6 +103,7 @@ def fast_place() -> Path | None:
 def copy(source: Path, target: Path) -> None:
     """A tree with its hard links, modes and times; a process for each would take longer than all else."""
     linked: dict[int, Path] = {}
+    target.parent.mkdir(parents=True, exist_ok=True)
     for folder, _, names in os.walk(source):
         there = target / Path(folder).relative_to(source)
         there.mkdir(mode=os.stat(folder).st_mode & 0o777)

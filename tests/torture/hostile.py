@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import stat
 import subprocess
 from collections.abc import Callable, Iterator
@@ -21,7 +22,8 @@ from dagentd.settings import Settings
 from dagentd.store.registry import Registry
 from dagentd.store.spool import Spool
 from tests import warm
-from tests.conftest import FEATURE, SampleProject
+from tests.conftest import FEATURE, SampleProject, make_project, make_repo
+from tests.torture.explorer import copy
 
 PM, DEV = f"pm-feature-{FEATURE}", f"dev-task-{FEATURE}-task-1-in_dev"
 CANARY = "CANARY-7f3a"
@@ -161,5 +163,18 @@ def _forget(project: Project) -> None:
 
 
 @pytest.fixture
-def hostile(project: SampleProject, tmp_path: Path) -> Hostile:
-    return Hostile(project, Victim.make(tmp_path / "victim")).prepared()
+def hostile(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Hostile:
+    """Prepared once, which takes half a second of a core, and copied for each test; always to the same place, because
+    git notes where worktrees are."""
+    place = tmp_path_factory.getbasetemp() / "hostile"
+    repo, kept, state = place / "repo", place / "kept", paths.state_dir()
+    if not kept.exists():
+        place.mkdir()
+        Hostile(make_project(make_repo(repo)), Victim.make(tmp_path / "first victim")).prepared()
+        copy(state, kept / "state")
+        repo.rename(kept / "repo")
+    for source, target in ((kept / "repo", repo), (kept / "state", state)):
+        shutil.rmtree(target, ignore_errors=True)
+        copy(source, target)
+    worktree = repo / ".dagent-worktrees" / FEATURE
+    return Hostile(SampleProject(repo, worktree, FEATURE), Victim.make(tmp_path / "victim"))
