@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from tests import messages_api
 from tests.messages_api import COUNT, MESSAGES, MessagesApi, Reply, message, said, slow
+from tests.warm import SdkScript
 
 SCHEMA = {
     "type": "object",
@@ -72,10 +72,11 @@ def call(
     asked = requests or (_ASK,)
     given = json.dumps({"url": api.url, "key": key, "timeout": timeout, "stay": stay, "requests": asked})
     scene = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    done = subprocess.run(
-        [sys.executable, "-c", _CALL], input=given, capture_output=True, text=True, check=True, env=scene | environment
-    )
-    return json.loads(done.stdout)  # type: ignore[no-any-return]
+    pipe = subprocess.PIPE
+    with SdkScript(_CALL, stdin=pipe, stdout=pipe, text=True, env=scene | environment) as done:
+        printed, _ = done.communicate(given)
+    assert done.returncode == 0
+    return json.loads(printed)  # type: ignore[no-any-return]
 
 
 def outcomes(api: MessagesApi, *replies: Reply) -> list[Any]:

@@ -81,6 +81,15 @@ class SdkCall(Forked):
     program = "sdk"
 
 
+class SdkScript(Forked):
+    """A script that uses the SDK."""
+
+    program = "script"
+
+    def __init__(self, script: str, **more: Any) -> None:
+        super().__init__([sys.executable, "-c", "import sys; exec(sys.argv[1])", script], **more)
+
+
 def let_sdk_be_warm(patch: pytest.MonkeyPatch) -> None:
     """Calls that this process makes by the SDK; those of a daemon load it."""
 
@@ -247,10 +256,15 @@ def _load_sdk() -> Callable[[], None]:
     return child.main
 
 
+def _load_script() -> Callable[[], None]:
+    _load_sdk()
+    return lambda: exec(sys.argv[1], {})
+
+
 def _main() -> None:
     import gc
 
-    main = {"dagentd": _load_dagentd, "sdk": _load_sdk}[sys.argv[1]]()
+    main = {"dagentd": _load_dagentd, "sdk": _load_sdk, "script": _load_script}[sys.argv[1]]()
     gc.collect()
     gc.freeze()
     _serve(socket.socket(fileno=int(sys.argv[2])))

@@ -12,7 +12,7 @@ from tests.conftest import git
 from tests.torture.faults import Fault, Template, attempted, faults, injected
 from tests.torture.faults_beside import WORK, Desk, Work
 from tests.torture.reader import temps
-from tests.torture.seeds import drawn
+from tests.torture.seeds import THOROUGH, drawn
 
 IDENTITY = ("-c", "user.name=T", "-c", "user.email=t@example.org")
 
@@ -29,7 +29,7 @@ def test_a_fault_at_every_step(work: Work, tmp_path: Path, monkeypatch: pytest.M
     git(desk.repo, *IDENTITY, "commit", "-q", "--allow-empty", "-m", "Start")
     work.prepare(desk)
     template, tried, dice = Template(desk.root), 0, random.Random(drawn())
-    for fault in faults(dice, each=4):
+    for fault in faults(dice, each=4 if THOROUGH else 2):
         template.copy()
         _attempt(work, Desk(desk.root), fault)
         tried += bool(fault.hits)
