@@ -166,12 +166,9 @@ class Journal:
         journal: it is then not acknowledged before the journal is mended."""
         start = self.size
         try:
-            self.verify()
-        except Altered as error:
-            raise Lost(*error.args) from None
-        try:
-            if self.broken:
+            if self.broken:  # what it left behind is ours, and refused: not to be taken for another program's
                 self._reopen()
+            self._verify_before()
             self._write(data)
         except OSError as error:
             self._write_again(data, error)
@@ -179,6 +176,12 @@ class Journal:
         self.size = start + len(data)
         self.verify()
         return start
+
+    def _verify_before(self) -> None:
+        try:
+            self.verify()
+        except Altered as error:
+            raise Lost(*error.args) from None
 
     def verify(self) -> None:
         """By a look that takes no descriptor: behind a link there is another file, and who mends opens none there."""
