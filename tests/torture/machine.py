@@ -421,12 +421,12 @@ class Machine(RuleBasedStateMachine):
             assert not reply.error, reply
         if reply.died:
             note(f"it died of {what}")
-        self._observe(op, begin, reply.died)
+        self._observe(op, begin, reply.died, opened=what not in ("wait", "jump"))
         return reply
 
-    def _observe(self, op: Op, begin: float, died: bool = False) -> None:
+    def _observe(self, op: Op, begin: float, died: bool = False, opened: bool = False) -> None:
         self.settled = False
-        self.belief.observe(op, begin, self.daemon.since, died)
+        self.belief.observe(op, begin, self.daemon.since, died, opened)
 
     def _meanwhile(self) -> None:
         """At the worst instant, the app adds to what it has just read."""

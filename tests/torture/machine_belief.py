@@ -89,6 +89,7 @@ class Belief:
         self.saves: dict[int, Saved] = {}  # that dagentd may not have seen
         self.answered: list[str] = []  # ours, in the order in which they were acknowledged
         self._orphans: set[int] = set()  # saves that we died over: what they removed may come back
+        self._opened = False  # by the process that lives: one that never looked knows nothing of the chat on disk
         self._on_disk: dict[str, tuple[float, float]] = {}  # since when a message is in chat on disk: between these
 
     @property
@@ -103,9 +104,11 @@ class Belief:
 
     # --- what we did ------------------------------------------------------------------------------------------
 
-    def observe(self, op: Op, begin: float, end: float, died: bool = False) -> None:
-        """Something was done between two moments; the journal must be one that it may have led to."""
+    def observe(self, op: Op, begin: float, end: float, died: bool = False, opened: bool = False) -> None:
+        """Something was done between two moments; the journal must be one that it may have led to. `opened`: the
+        session was, for that."""
         before, seen = self.seen, self._look()
+        self._opened |= opened
         self._check(seen)
         if died:
             self._orphans |= {number for number, save in self.saves.items() if not save.is_there()}
@@ -127,6 +130,7 @@ class Belief:
     def started(self) -> None:
         """A new process does not know since when something is on disk, and perhaps not that it was."""
         self._on_disk = dict.fromkeys(self._on_disk, (_LONG_AGO, _NOT_YET))
+        self._opened = False
 
     def settled(self) -> None:
         """All that was saved must have been taken in."""
@@ -181,11 +185,12 @@ class Belief:
         return f"the journal says {says}; before it was one of {was}; it {'died' if died else 'lives'}"
 
     def _look_at_chat(self, begin: float, end: float) -> None:
-        """Which messages are in chat on disk now, and since when."""
+        """Which messages are in chat on disk now, and since when our process may and must know of it: that a program
+        wrote them there, and cleared them before we looked, nobody can tell."""
         chat = self._writers.read("chat")
         for name in map(name_of, chat.raw["messages"] if chat else []):
-            absent, shown = self._on_disk.get(name, (begin, end))
-            self._on_disk[name] = absent, min(shown, end)
+            absent, shown = self._on_disk.get(name, (begin, _NOT_YET))
+            self._on_disk[name] = absent, min(shown, end) if self._opened else shown
         self._on_disk = {name: when for name, when in self._on_disk.items() if name in self.seen.here}
 
     # --- what others did --------------------------------------------------------------------------------------
