@@ -192,32 +192,51 @@ class Chronicle:
     # --- committing ---------------------------------------------------------------------------------------
 
     def _commit(self, batch: list[Ticket]) -> None:
-        """Plan for each, append once, and only then let anybody know."""
+        """Plan for each, append once, and only then let anybody know. What was planned for a journal that another
+        program has altered is planned anew: it may be there by now."""
         if self.gone:
             raise self.gone
+        for _ in range(_TRIES):
+            lines = self._planned(batch)
+            try:
+                if lines:
+                    self._put(lines)
+                    self.tell([record for record, _ in lines])
+                return
+            except Lost:
+                self._mend([])
+        raise complaints.keeps_altering(self.folder.journal)
+
+    def _planned(self, batch: list[Ticket]) -> list[opening.Lined]:
         with self.lock:
             self.check_version()
             pending: dict[str, bytes] = {}
             for ticket in batch:
+                ticket.error = None
                 try:
                     ticket.records, ticket.answer = ticket.plan(pending)
                 except Exception as error:
-                    ticket.error = error
-        lines = [line for ticket in batch for line in opening.lines(ticket.records)]
-        if lines:
-            self._append(lines)
-            self.tell([record for record, _ in lines])
+                    ticket.records, ticket.error = [], error
+        return [line for ticket in batch for line in opening.lines(ticket.records)]
 
     def check_version(self) -> None:
         if self.state.unknown:
             raise complaints.newer(self.folder.journal, self.state.unknown)
 
     def _append(self, lines: list[opening.Lined]) -> None:
+        """What is right whatever others did to the journal."""
+        try:
+            self._put(lines)
+        except Lost:
+            self._mend([])
+            self._append(lines)
+
+    def _put(self, lines: list[opening.Lined]) -> None:
+        """`Lost` if the journal is to be mended first."""
         try:
             start = self.journal.append(b"".join(data for _, data in lines))
         except Lost:
-            self._mend([])
-            return self._append(lines)
+            raise
         except Altered:
             return self._mend(lines)
         except DagentdError as error:
@@ -238,12 +257,14 @@ class Chronicle:
         for _ in range(_TRIES):
             try:
                 with self.lock, disk.explained(self.folder.journal):
-                    return self._go_on(self._mending.mend(self.journal, self.state, lines))
+                    again = self._go_on(self._mending.mend(self.journal, self.state, lines))
+                return self._append(again) if again else None
             except Altered:
                 continue
         raise complaints.keeps_altering(self.folder.journal)
 
-    def _go_on(self, mended: Mended | None) -> None:
+    def _go_on(self, mended: Mended | None) -> list[opening.Lined]:
+        """What is yet to be appended."""
         if mended is None:
             self.gone = complaints.gone(self.folder)
             raise self.gone
@@ -257,6 +278,7 @@ class Chronicle:
             self._take_over(mended.journal)
         self._apply(mended.lines)
         self._note_altered(mended.lack)
+        return mended.again
 
     def _take_over(self, journal: Journal) -> None:
         """Go on with another file that holds the same."""

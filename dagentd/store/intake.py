@@ -40,6 +40,7 @@ class Intake:
         self._folder, self._files, self._settle, self._chronicle = folder, projections, settle, chronicle
         self._news = 0
         self._anew_until = float("-inf")
+        self._brought = dict[str, float]()  # by a chat that was glanced at and not judged yet, and when
         self._shown: deque[tuple[float, int]] = deque([(float("-inf"), shown)], maxlen=64)
 
     def shown(self, pos: int) -> None:
@@ -48,6 +49,8 @@ class Intake:
 
     def _settled(self, entry: Entry) -> bool:
         latest = clock.monotonic() - _SHOWN
+        if self._brought.get(entry.id, latest) < latest:
+            return True
         return any(at <= latest and entry.moved <= pos for at, pos in self._shown)
 
     def take_news(self) -> int:
@@ -121,7 +124,11 @@ class Intake:
             raw = self._files["chat"].parse(data)
         except Undecodable:
             return False
-        return self._merge_docs(Outside(chat=self._copy(path, raw)))
+        new = self._merge_docs(Outside(chat=self._copy(path, raw)))
+        for record in new:
+            if record.t == "message":
+                self._brought[record.body["message"]["id"]] = clock.monotonic()
+        return bool(new)
 
     def take_in_copy(self, path: Path) -> None:
         """Messages of a second chat of this session: unknown ones arrive, nothing leaves."""
@@ -165,10 +172,13 @@ class Intake:
         docs = {name: self._doc(name, raw, data) for name, (raw, data) in read.items() if name != "memory"}
         if "memory" in read and "checkpoint" not in docs:  # of the newest app, which empties a chat after writing it
             docs["checkpoint"] = self._memory(*read["memory"])
-        changed = self._merge_docs(Outside(**docs, remade=self._remade(docs.get("session"))))
+        remade = self._remade(docs.get("session"))
+        new = self._merge_docs(Outside(**docs, remade=remade, brought=self._brought))
+        if "chat" in docs:
+            self._brought = {}
         if "memory" in read and "checkpoint" in read:
-            changed |= self._merge_docs(Outside(checkpoint=self._memory(*read["memory"])))
-        return changed
+            new += self._merge_docs(Outside(checkpoint=self._memory(*read["memory"])))
+        return bool(new)
 
     def _remade(self, session: Doc | None) -> bool:
         """The app makes the documents of a session one after the other, the session first, and we may look
@@ -187,18 +197,18 @@ class Intake:
             base = base_checkpoint(self._chronicle.state, doc) or {}
         return replace(doc, raw=memory.as_checkpoint(raw, base))
 
-    def _merge_docs(self, outside: Outside) -> bool:
+    def _merge_docs(self, outside: Outside) -> list[Record]:
         chronicle = self._chronicle
         if chronicle.state.unknown:
-            return False
+            return []
 
-        def plan(_: dict[str, bytes]) -> tuple[list[Record], int]:
+        def plan(_: dict[str, bytes]) -> tuple[list[Record], list[Record]]:
             found = merge(chronicle.state, outside, clock.stamp(), self._settled)
-            return found, len(found)
+            return found, found
 
-        count = int(chronicle.submit(plan, alone=True))
-        self._news += count
-        return count > 0
+        new: list[Record] = chronicle.submit(plan, alone=True)
+        self._news += len(new)
+        return new
 
     def _doc(self, name: str, raw: dict[str, Any], data: bytes) -> Doc:
         source = self._folder.within_feature(self._files[name].path)

@@ -53,6 +53,7 @@ class Journal:
     unreadable: list[int] = field(default_factory=list)  # offsets of lines that are no record
     whole: int = 0  # what has been read is whole up to here; what follows is torn
     broken: OSError | None = None
+    glued: bool = False  # it ends with half a line of another program, to which ours must not be glued
     as_known: marks.Mark | None = None  # when it was last found to be what we wrote
 
     @classmethod
@@ -164,21 +165,25 @@ class Journal:
         """Write and sync; the offset where it begins. `Lost` if the file is not as we left it: glued to half a line of
         another program, a group would lose its beginning. `Altered` if it went to a file that is no longer the
         journal: it is then not acknowledged before the journal is mended."""
-        start = self.size
+        start = self.size + self.glued
+        data = b"\n" * self.glued + data
+        try:
+            if self.broken:  # what it left behind is ours, and refused: not to be taken for another program's
+                self._reopen()
+            self._verify_before()
+            self._write(data)
+        except OSError as error:
+            self._write_again(data, error)
+        self.broken, self.glued = None, False
+        self.size += len(data)
+        self.verify()
+        return start
+
+    def _verify_before(self) -> None:
         try:
             self.verify()
         except Altered as error:
             raise Lost(*error.args) from None
-        try:
-            if self.broken:
-                self._reopen()
-            self._write(data)
-        except OSError as error:
-            self._write_again(data, error)
-        self.broken = None
-        self.size = start + len(data)
-        self.verify()
-        return start
 
     def verify(self) -> None:
         """By a look that takes no descriptor: behind a link there is another file, and who mends opens none there."""

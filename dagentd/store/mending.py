@@ -25,6 +25,7 @@ _REMOVAL = 2.0  # seconds in which a program that removes a session's folder has
 class Mended:
     journal: Journal  # to go on with: the same one, or another file
     lines: list[Line] = field(default_factory=list)  # that the state has not seen
+    again: list[Lined] = field(default_factory=list)  # of our append, what is to be appended behind these
     anew: bool = False  # the journal has other records than it had: the state is to be read again
     lack: Lack = field(default_factory=lambda: Lack([]))  # what it lacked
 
@@ -46,7 +47,9 @@ class Mending:
             return Mended(stays, ours) if stays is not None else None
         same = os.path.samestat(found, os.fstat(journal.fd))
         if same and found.st_size > journal.size and journal.checksum_at(state.pos) == state.sum:
-            return Mended(journal, _read_on(journal, state, lines))
+            held = _read_on(journal, state)
+            again = opening.lines(_lacking(lines, [_meaning(line.record) for line in held], state))
+            return Mended(journal, held, again)
         return self._join(journal, state, ours, same)
 
     def _put_back(self, journal: Journal) -> Journal | None:
@@ -92,17 +95,20 @@ class Mending:
         return Mended(found, anew=True, lack=lack)
 
 
-def _read_on(journal: Journal, state: State, lines: list[Lined]) -> list[Line]:
-    """Somebody else appended. If that was half a line, the first of ours is glued to it, and what is lacking of ours
-    goes in again behind all that is there: nothing that somebody appended is taken away."""
+def _read_on(journal: Journal, state: State) -> list[Line]:
+    """Somebody else appended, and it stays. Whatever of it is taken in is synced, and is in the second file: where
+    that fails, all is read again next time. If it is half a line, the first of ours may be glued to it, and the next
+    must not be."""
     journal.size = os.fstat(journal.fd).st_size
-    held = [line for group in journal.groups(state.pos) for line in group]
-    if journal.whole < journal.size:
-        journal.append(b"\n")
-    again = opening.lines(_lacking(lines, [_meaning(line.record) for line in held], state))
-    start = journal.append(b"".join(data for _, data in again))
-    journal.repeat_to_twin(state.pos)
-    return [*held, *opening.placed(again, start)]
+    try:
+        disk.sync_data(journal.fd, journal.path)
+        journal.repeat_to_twin(state.pos)
+        held = [line for group in journal.groups(state.pos) for line in group]
+    except BaseException:
+        journal.size = state.pos
+        raise
+    journal.glued = journal.whole < journal.size
+    return held
 
 
 def _lacking(lines: list[Lined], present: list[object], state: State) -> list[Record]:

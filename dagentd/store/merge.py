@@ -35,13 +35,16 @@ def merge(state: State, outside: Outside, at: str, settled: Callable[[Entry], bo
     """The records that take in what was done outside; none if nothing was. `settled` says whether a message had
     been in chat on disk for over a second."""
     found = identify(state, outside.chat) if outside.chat else []
-    anew = bool(outside.chat and not outside.chat.ours and not any(one.entry and one.entry.here for one in found))
+    held = [one for one in found if one.entry and one.entry.here and one.id not in outside.brought]
+    anew = bool(outside.chat and not outside.chat.ours and not held)
     remade = outside.remade or (anew and _remade(state, outside))
     result = _arrivals(found, at) + edits(found, outside.chat, at) + _returns(found, outside.chat, at)
     ignored = remade and outside.checkpoint and not outside.checkpoint.ours
     doc = merge_checkpoint(state, outside.checkpoint, at) if outside.checkpoint and not ignored else None
     if anew and not remade:
-        gone = _emptied(state, _raised(state, outside.checkpoint, doc), settled, at)
+        present = {one.id for one in found}
+        absent = [entry for entry in state.ordered() if entry.id not in present]
+        gone = _emptied(state, absent, _raised(state, outside.checkpoint, doc), settled, at)
         doc = None if gone and "checkpoint" in gone[0].body else doc
         result += gone
     elif outside.chat and outside.chat.pos is not None:
@@ -182,11 +185,13 @@ def _removed(state: State, found: list[Found], pos: int, at: str) -> list[Record
     return [records.left(gone, "external", at)] if gone else []
 
 
-def _emptied(state: State, raised: dict[str, Any] | None, settled: Callable[[Entry], bool], at: str) -> list[Record]:
+def _emptied(
+    state: State, absent: list[Entry], raised: dict[str, Any] | None, settled: Callable[[Entry], bool], at: str
+) -> list[Record]:
     """The app built a chat without any message that we have: its own compaction, if a checkpoint of a higher
     version came with it or just before it, else a clear."""
     newest = _newest_compacted(raised or state.checkpoint) if raised or state.compacted_outside else None
-    entries = _up_to(state.ordered(), newest) if newest else state.ordered()
+    entries = _up_to(absent, newest) if newest else absent
     gone = [entry.id for entry in entries if settled(entry) or (newest and (raised or _seen(state, entry)))]
     if not gone:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,3 +28,4 @@ class Outside:
     checkpoint: Doc | None = None
     session: Doc | None = None
     remade: bool = False  # the app took the session for missing and has just made documents of it anew
+    brought: Collection[str] = ()  # ids that are in chat only because this one was glanced at before

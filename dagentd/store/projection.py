@@ -107,11 +107,12 @@ class Projection:
     def publish(
         self, chunks: Iterable[bytes], made_from: Any, settle: float, sync: bool, beside: Collection[Path] = ()
     ) -> Path | None:
-        """Replace the file; call `late_writes` next. The first time it is synced: a first rename without that was
-        an empty file after power loss in 9 of 10 trials. `Changed` if the file is not as we know it. Where unreadable
-        bytes are kept that were in its place: sense may yet come from a program that paused after truncating."""
-        first, moved = self.digest is None, list[Path]()
-        with aside.replacing(self.path, "corrupt") if self.unreadable else nullcontext(moved) as moved:
+        """Replace the file; call `late_writes` next. The first that makes sense is synced: a first rename without that
+        was an empty file after power loss in 9 of 10 trials. `Changed` if the file is not as we know it. Where
+        unreadable bytes are kept that were in its place: sense may yet come from a program that paused after
+        truncating."""
+        first, moved = self.digest is None or self.unreadable is not None, list[Path]()
+        with aside.replacing(self.path, "corrupt") if self.unreadable is not None else nullcontext(moved) as moved:
             done = publishing.publish(
                 self.path, chunks, expect=self.digest, sync=sync or first, temps=self.temps, beside=beside
             )

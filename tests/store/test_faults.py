@@ -161,7 +161,27 @@ def test_torn_bytes_that_cannot_be_cut_off_are_cut_before_the_next_append(place:
         assert reader.read_journal(place.pm.journal).tail != b""
         faults.mend()
         session.add(said("b"))
-    assert reader.agree(place.pm).chat == ["a", "b"]
+        assert not told_of(session, "journal-altered"), "the half is ours"
+    told = reader.agree(place.pm)
+    assert told.chat == ["a", "b"] and not told.bad_lines
+
+
+def test_refused_lines_that_cannot_be_cut_off_are_cut_before_the_next_append(place: Place, faults: Faults) -> None:
+    """They are whole, but ours: taken for another program's, they would be there beside the same said again."""
+    with place.session() as session:
+        session.add(said("a"))
+        session.reconcile()
+        faults.fail(errno.EDQUOT, "fdatasync", JOURNAL)
+        faults.fail(errno.EDQUOT, "truncate", JOURNAL)
+        with pytest.raises(DagentdError):
+            session.add(said("b", "c"))
+        assert {*reader.read_journal(place.pm.journal).arrived} == {"a", "b", "c"}
+        faults.mend()
+        session.add(said("c", "b"))
+        assert not told_of(session, "journal-altered")
+    told = reader.agree(place.pm)
+    reader.once(told, {"a", "b", "c"})
+    assert told.chat == ["a", "c", "b"]
 
 
 def test_torn_bytes_are_cut_by_the_next_start(place: Place, faults: Faults) -> None:

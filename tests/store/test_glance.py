@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -11,6 +13,8 @@ from dagentd.store.store import Store
 from tests.store.place import FEATURE, PM, Place
 from tests.torture import reader
 from tests.torture.desktop_app import DesktopApp
+
+Wait = Callable[[float], None]
 
 SLOW = 0.5  # seconds until something counts as settled
 
@@ -57,6 +61,51 @@ def test_what_it_lacks_is_not_judged_yet(place: Place) -> None:
         with store.using(PM) as session:
             assert [raw["content"] for raw in session.chat()] == ["first", "second"]
             assert not [each for each in records(place) if each["t"] == "left"]
+
+
+def test_a_clear_counts_although_what_was_said_after_it_was_taken_in_first(place: Place, wait: Wait) -> None:
+    """That the chat holds what it brought itself does not show that its writer had read ours."""
+    app = DesktopApp(place.flat, FEATURE)
+    app.add(app.session(), "first")
+    with place.store(0.01) as store, store.using(PM) as session:
+        session.reconcile()
+        wait(2.0)
+        app.clear(app.session())
+        for said in ("second", "third"):
+            app.add(app.session(), said)
+            glance(store)
+        session.reconcile()
+        assert [raw["content"] for raw in session.chat()] == ["second", "third"]
+        assert [raw["content"] for raw in session.history()[0]] == ["first", "second", "third"]
+    assert [(each["ids"], each["why"]) for each in records(place) if each["t"] == "left"] == [([ANY], "cleared")]
+
+
+def test_a_clear_takes_what_was_there_for_over_a_second_and_never_came_to_rest(place: Place, wait: Wait) -> None:
+    app = DesktopApp(place.flat, FEATURE)
+    app.session()
+    with place.store(60.0) as store, store.using(PM) as session:
+        for said in ("first", "second"):
+            app.add(app.session(), said)
+            glance(store)
+            wait(0.6)
+        app.clear(app.session())
+        session.reconcile()
+        assert [raw["content"] for raw in session.chat()] == ["second"]
+        assert [raw["content"] for raw in session.history()[0]] == ["first", "second"]
+        wait(60.0)  # or closing would
+
+
+def test_a_compaction_counts_although_what_was_said_after_it_was_taken_in_first(place: Place) -> None:
+    app = DesktopApp(place.flat, FEATURE)
+    app.add(app.session(), "first")
+    with place.store(0.01) as store, store.using(PM) as session:
+        session.reconcile()
+        app.compact(app.session(), completed=["what was first"])
+        app.add(app.session(), "second")
+        glance(store)
+        session.reconcile()
+        assert [raw["content"] for raw in session.chat()] == ["second"]
+    assert [(each["ids"], each["why"]) for each in records(place) if each["t"] == "left"] == [([ANY], "compacted")]
 
 
 def test_half_a_chat_is_left_for_the_next_time(place: Place) -> None:

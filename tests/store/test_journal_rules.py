@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import itertools
 import json
 import os
 import shutil
@@ -17,7 +19,7 @@ from typing import Any
 import pytest
 
 from dagentd.adapters import disk
-from dagentd.errors import Conflict, NotFound
+from dagentd.errors import Conflict, DagentdError, NotFound
 from dagentd.model import jsontext, records
 from dagentd.model.project import DOCUMENTS
 from dagentd.model.records import Record
@@ -27,6 +29,7 @@ from dagentd.store.projections import Projections
 from dagentd.store.store import Store
 from tests.store.app import App, said
 from tests.store.served import Served
+from tests.torture import reader
 
 Harm = Callable[[Served], None]
 Wait = Callable[[float], None]
@@ -345,6 +348,38 @@ def test_half_a_line_behind_ours_swallows_nothing(served: Served, monkeypatch: p
     served.add("c")
     served.again()
     assert served.shown() == ["a", "b", "c"] and served.written() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("behind", [b"", b'{"t": "mess'], ids=["a line", "a line and a half"])
+@pytest.mark.parametrize("moment", ["before", "amid"])
+def test_a_disk_that_fails_while_the_lines_of_another_process_are_read(
+    served: Served, monkeypatch: pytest.MonkeyPatch, moment: str, behind: bytes
+) -> None:
+    """From any step on: what it said counts, and what was refused is there once when it is said again."""
+    served.add("a")
+    for at in range(1, 9):
+        theirs, ours = f"theirs{at}", [{"id": f"ours{at}{one}", "role": "user", "content": one} for one in "xy"]
+        steps = itertools.count(1)
+
+        def step(what: str, path: Path | str, at: int = at, theirs: str = theirs, steps: Any = steps) -> None:
+            number = next(steps) if Path(path) == served.journal else 0
+            if number == 2 and moment == "amid":
+                _append(served, _line(theirs) + behind)
+            if number >= at:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+        if moment == "before":
+            _append(served, _line(theirs) + behind)
+        with monkeypatch.context() as patch, contextlib.suppress(DagentdError):
+            patch.setattr(disk, "step", step)
+            served.session.add(ours)
+        served.session.add(ours)
+        expected = [one for one in (theirs, f"ours{at}x", f"ours{at}y") if one != theirs or moment == "before"]
+        assert {*expected} <= {*served.known()}, at
+    known = served.known()
+    _crash(served)
+    assert served.known() == served.all() == known
+    reader.once(reader.read_journal(served.journal), {*known})
 
 
 def test_a_process_that_keeps_appending(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

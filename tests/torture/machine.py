@@ -171,7 +171,7 @@ class Machine(RuleBasedStateMachine):
 
     # --- jobs and time ----------------------------------------------------------------------------------------
 
-    @rule(what=st.sampled_from(["look", "reconcile", "due"]), fate=fates)
+    @rule(what=st.sampled_from(["look", "glance", "reconcile", "due"]), fate=fates)
     def job(self, what: str, fate: Fate) -> None:
         self._do(what, None, nothing, fate)
 
@@ -214,6 +214,14 @@ class Machine(RuleBasedStateMachine):
         """What it does most."""
         if (found := self.writers.read("chat")) is not None:
             self._save(self._edited(found, edit, number), style)
+
+    @rule(number=numbers, clears=st.booleans(), fate=fates)
+    def the_app_goes_on_and_we_glance(self, number: int, clears: bool, fate: Fate) -> None:
+        """At what it has just said, perhaps after a clear."""
+        if clears:
+            self.the_app_clears(number, 0.0)
+        self.the_app_goes_on("push", "truncate", number)
+        self.job("glance", fate)
 
     @precondition(lambda self: self.copies)
     @rule(data=st.data(), style=styles, number=numbers, position=st.booleans())
@@ -421,12 +429,12 @@ class Machine(RuleBasedStateMachine):
             assert not reply.error, reply
         if reply.died:
             note(f"it died of {what}")
-        self._observe(op, begin, reply.died)
+        self._observe(op, begin, reply.died, opened=what not in ("wait", "jump"), glanced=what == "glance")
         return reply
 
-    def _observe(self, op: Op, begin: float, died: bool = False) -> None:
+    def _observe(self, op: Op, begin: float, died: bool = False, **how: bool) -> None:
         self.settled = False
-        self.belief.observe(op, begin, self.daemon.since, died)
+        self.belief.observe(op, begin, self.daemon.since, died, **how)
 
     def _meanwhile(self) -> None:
         """At the worst instant, the app adds to what it has just read."""

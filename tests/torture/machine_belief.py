@@ -75,10 +75,19 @@ def nothing(state: State, seen: Observed) -> Iterator[State]:
 
 @dataclass(frozen=True)
 class Possible:
-    """One way it may be: a state, and which saves are not taken in yet."""
+    """One way it may be: a state, which saves are not taken in yet, and who came from those by a glance."""
 
     state: State
     unseen: tuple[Written, ...] = ()
+    brought: frozenset[str] = frozenset()
+
+    def glances(self) -> Iterator[Possible]:
+        yield self
+        for each in self.unseen:
+            if each.chat is not None and not each.legacy:
+                after = each.glanced_at(self.state)
+                new = after.texts.keys() - self.state.texts.keys()
+                yield replace(self, state=after, brought=self.brought | new)
 
 
 class Belief:
@@ -89,6 +98,7 @@ class Belief:
         self.saves: dict[int, Saved] = {}  # that dagentd may not have seen
         self.answered: list[str] = []  # ours, in the order in which they were acknowledged
         self._orphans: set[int] = set()  # saves that we died over: what they removed may come back
+        self._opened = False  # by the process that lives: one that never looked knows nothing of the chat on disk
         self._on_disk: dict[str, tuple[float, float]] = {}  # since when a message is in chat on disk: between these
 
     @property
@@ -103,16 +113,21 @@ class Belief:
 
     # --- what we did ------------------------------------------------------------------------------------------
 
-    def observe(self, op: Op, begin: float, end: float, died: bool = False) -> None:
-        """Something was done between two moments; the journal must be one that it may have led to."""
+    def observe(
+        self, op: Op, begin: float, end: float, died: bool = False, opened: bool = False, glanced: bool = False
+    ) -> None:
+        """Something was done between two moments; the journal must be one that it may have led to. `opened`: the
+        session was, for that. `glanced`: before that, what is new in a chat may have been taken in alone."""
         before, seen = self.seen, self._look()
+        self._opened |= opened
         self._check(seen)
         if died:
             self._orphans |= {number for number, save in self.saves.items() if not save.is_there()}
         known = self._known(begin, end)
+        starts = [one for each in self.possible for one in each.glances()] if glanced else self.possible
         found = [
-            Possible(replace(one.state, version=seen.version), one.unseen)
-            for start in self.possible
+            replace(one, state=replace(one.state, version=seen.version))
+            for start in starts
             for one in self._ways(start, op, known, seen, died)
             if seen.is_one_of(one.state)
         ]
@@ -127,6 +142,8 @@ class Belief:
     def started(self) -> None:
         """A new process does not know since when something is on disk, and perhaps not that it was."""
         self._on_disk = dict.fromkeys(self._on_disk, (_LONG_AGO, _NOT_YET))
+        self._opened = False
+        self.possible = [replace(one, brought=frozenset()) for one in self.possible]
 
     def settled(self) -> None:
         """All that was saved must have been taken in."""
@@ -160,18 +177,21 @@ class Belief:
             for count in range(len(start.unseen) + 1):
                 for some in itertools.combinations(start.unseen, count):
                     rest = tuple(one for one in start.unseen if one not in some)
+                    judged = any(one.chat is not None and not one.legacy for one in some)
+                    brought = frozenset[str]() if judged else start.brought
                     for order in itertools.permutations([*done, *some]):
-                        yield from (Possible(state, rest) for state in self._end(start.state, order, op, known, seen))
+                        ends = self._ends(start, order, op, known, seen)
+                        yield from (Possible(state, rest, brought) for state in ends)
 
-    def _end(
-        self, state: State, order: tuple[Written | None, ...], op: Op, known: Known, seen: Observed
+    def _ends(
+        self, start: Possible, order: tuple[Written | None, ...], op: Op, known: Known, seen: Observed
     ) -> list[State]:
-        states = [state]
+        states = [start.state]
         for each in order:
             if each is None:
                 states = [after for one in states for after in op(one, seen)]
             else:
-                took = replace(each, only_new=each.number in self._orphans)
+                took = replace(each, only_new=each.number in self._orphans, brought=start.brought)
                 states = [after for one in states for after in took.taken_in(one, known, seen.here)]
         return states
 
@@ -181,11 +201,12 @@ class Belief:
         return f"the journal says {says}; before it was one of {was}; it {'died' if died else 'lives'}"
 
     def _look_at_chat(self, begin: float, end: float) -> None:
-        """Which messages are in chat on disk now, and since when."""
+        """Which messages are in chat on disk now, and since when our process may and must know of it: that a program
+        wrote them there, and cleared them before we looked, nobody can tell."""
         chat = self._writers.read("chat")
         for name in map(name_of, chat.raw["messages"] if chat else []):
-            absent, shown = self._on_disk.get(name, (begin, end))
-            self._on_disk[name] = absent, min(shown, end)
+            absent, shown = self._on_disk.get(name, (begin, _NOT_YET))
+            self._on_disk[name] = absent, min(shown, end) if self._opened else shown
         self._on_disk = {name: when for name, when in self._on_disk.items() if name in self.seen.here}
 
     # --- what others did --------------------------------------------------------------------------------------

@@ -143,6 +143,7 @@ ORDERS: dict[str, Callable[[Life, Any], object]] = {
     "pin": lambda life, name: _session(life).pin(message=name),
     "pin item": _pin_item,
     "look": lambda life, _: _session(life).look(),
+    "glance": lambda life, _: life.store.glance(life.store.feature(FEATURE), PM),
     "reconcile": lambda life, _: [session.id for session in life.store.reconcile()],
     "due": _due,
     "wait": _wait,

@@ -133,6 +133,11 @@ class Written:
     read: Lists = NOTHING  # the checkpoint that its writer had read, if it says nothing of a base
     only_new: bool = False  # it lay in a file that lost its name when we died: what it removed may come back
     legacy: bool = False  # a file of an older format
+    brought: frozenset[str] = frozenset()  # in chat since somebody glanced at what others wrote, and did not judge it
+
+    def glanced_at(self, state: State) -> State:
+        """What is new arrives, and nothing else is judged."""
+        return state if self.chat is None else replace(self, base=None)._arrivals(state)
 
     def taken_in(self, state: State, known: Known, seen: frozenset[str]) -> Iterator[State]:
         """The states that this may lead to; `seen` is who is in chat afterwards."""
@@ -159,15 +164,19 @@ class Written:
         elif not self._is_anew(before) or self._is_remade(before) or self.legacy:
             yield arrived
         elif self.newest and self.version > before.version and arrived.lists != before.lists:
-            left = frozenset(one for one in before.here if self._was_before(one, known, seen))
+            left = frozenset(one for one in before.here - self._names if self._was_before(one, known, seen))
             yield self._left_by_compaction(arrived, before, left) if left else arrived
         else:
-            left = before.here & (known.surely | (known.maybe - seen))
+            left = (before.here - self._names) & (known.surely | (known.maybe - seen))
             yield replace(arrived, here=arrived.here - left, done=() if left else arrived.done)
 
     def _is_anew(self, state: State) -> bool:
-        """Built without any message that is in chat."""
-        return self.chat is not None and self.base is None and not self.chat.keys() & state.here
+        """Built without any message that is in chat, but for those that it brought itself."""
+        return self.chat is not None and self.base is None and not self._names & (state.here - self.brought)
+
+    @property
+    def _names(self) -> frozenset[str]:
+        return frozenset(self.chat or ())
 
     def _is_remade(self, state: State) -> bool:
         """By an app that took the session for missing."""

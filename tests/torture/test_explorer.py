@@ -44,11 +44,7 @@ def _explore(name: str, make: Make, how: How, folder: Path, lanes: list[Lane], r
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize(
     ("op", "prepare", "check"),
-    # A power failure may leave another content in .corrupt: cause not looked into yet, in `make torture` only.
-    [
-        pytest.param(*case, marks=[pytest.mark.long] if case[1].__name__ == "damaged" else [])
-        for case in explorer_sessions.CASES
-    ],
+    explorer_sessions.CASES,
     ids=[f"{op}-{prepare.__name__}" for op, prepare, _ in explorer_sessions.CASES],
 )
 def test_sessions(

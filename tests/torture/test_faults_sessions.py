@@ -13,8 +13,6 @@ from tests.torture.faults_sessions import HELD, OPERATIONS, Bench, Operation, ch
 from tests.torture.seeds import drawn
 
 
-# Fails for adding and migrating when a journal cannot be truncated either: cause not looked into, not mended yet.
-@pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_a_fault_at_every_step(operation: Operation, project: SampleProject) -> None:
