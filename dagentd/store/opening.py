@@ -71,7 +71,7 @@ def open_journal(folder: SessionFolder, kept: Kept, read: Callable[[], dict[str,
         return Journal.open(folder.journal)
     except FileNotFoundError:
         pass
-    beside = layout.files_of(folder)
+    beside = [*layout.files_of(folder), *folder.feature.signs]
     documents = read()
     if (held := _kept_for(folder.id, kept, documents)) is not None:
         disk.link(held, folder.journal)

@@ -220,7 +220,10 @@ class Projections:
             work()
             return True
         except FileNotFoundError:
-            self._failed(now, complaints.gone(self.folder))
+            if self._output.waits_for_sign():
+                self._failures += 1  # so that nobody who stops waits for it
+            else:
+                self._failed(now, complaints.gone(self.folder))
         except OSError as error:
             self._failed(now, told(error, self._refused_by(error)))
         except DagentdError as error:
