@@ -154,6 +154,10 @@ class Projections:
         with self._io:
             self._intake.take_in_copy(path)
 
+    def take_in_journal(self, path: Path) -> None:
+        with self._io:
+            self._intake.take_in_journal(path)
+
     def take_news(self) -> int:
         return self._intake.take_news()
 

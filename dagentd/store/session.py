@@ -62,11 +62,13 @@ class Session:
         self._resources.soon(self)
 
     def _join_others(self) -> None:
-        """Take in chats of the same session that lie elsewhere: a twin under `nodes/`, a second name."""
-        others = [twin.document("chat") for twin in layout.twins(self.folder)]
-        if (second := layout.second_chat(self.folder)) is not None:
-            others.append(second)
-        for path in others:
+        """Take in what is of the same session and lies elsewhere: a twin under `nodes/` or of the other style, with
+        all that its journal has, and a chat under a second name."""
+        twins = layout.twins(self.folder)
+        second = layout.second_chat(self.folder)
+        for twin in twins:
+            self._projections.take_in_journal(twin.journal)
+        for path in [*(twin.document("chat") for twin in twins), *([second] if second is not None else [])]:
             self._projections.take_in_copy(path)
 
     @property

@@ -50,7 +50,7 @@ def removal(feature: Path, worktree: Path) -> Iterator[None]:
 
 
 def migrated(work: Work, going: Iterator[None], number: int, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many steps it took in that folder. The app comes at one of them, and goes on when we have done all there is."""
+    """How many steps it took in that folder. The app comes at one of them, and goes on when we have done all."""
     steps, feature = 0, next(each for each in work.features() if each.id == THEME)
 
     def step(what: str, path: str | Path) -> None:
