@@ -254,9 +254,10 @@ class Session:
         self._has_work()
         return before != self._outlook() or not self.folder.document("context").exists()
 
-    def glance(self) -> None:
-        """Take in what others have just added to the chat, without waiting for them to pause."""
-        if self._projections.glance():
+    def glance(self, held: Sequence[bytes] = ()) -> None:
+        """Take in what others have just added to the chat, without waiting for them to pause; also what it `held` a
+        moment ago."""
+        if self._projections.glance(held):
             self._has_work()
 
     def _outlook(self) -> list[object]:
