@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -104,9 +105,13 @@ def test_what_is_added_is_there_before_the_chat_has_settled(daemon: Daemon, proj
     journal, chat = sessions / f"history_{PM}.jsonl", sessions / f"chat_{PM}.json"
     daemon.run(project.root)
     until(lambda: b"dagentd" in chat.read_bytes(), "the first look")
+
+    def taken_in(said: str) -> bool:
+        write_chat(chat, said)  # once more: it is never quiet
+        return said.encode() in journal.read_bytes()
+
     for number in range(4):
-        write_chat(chat, f"said {number}")
-        until(lambda said=f"said {number}": said.encode() in journal.read_bytes(), "the message", 20)
+        until(partial(taken_in, f"said {number}"), "the message", 20)
         write_chat(chat)
 
 

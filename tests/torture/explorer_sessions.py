@@ -21,7 +21,11 @@ from tests.torture.reader import Files
 HALF = b'{"version": '
 TORN = b'{"t": "message", "at": "2026'
 THEIRS = {"branch": "theirs"}
-BESIDE_ANOTHER = ("take in late", "add glued")  # done once more, another program would write once more
+BESIDE_ANOTHER = (
+    "take in late",
+    "add glued",
+    "add overwritten",
+)  # done once more, another program would write once more
 
 
 class SessionCase(Case):
@@ -322,6 +326,7 @@ CASES: list[tuple[str, Prepare, Check]] = [
     ("take in", changed_by_the_app, held),
     ("take in late", seeded, held),
     ("glance", changed_by_the_app, glanced),
+    ("add overwritten", seeded, in_order),
     ("open", overwritten, put_back),
     ("open", damaged, mended),
 ]
