@@ -50,6 +50,7 @@ class Upkeep:
         self._worker, self._settings_of = worker, settings_of
         self._lock = threading.Lock()
         self._kept: dict[Store, _Kept] = {}
+        self._glances: dict[tuple[Path, str], list[bytes]] = {}  # what chats held that are about to be looked at
         self.sources: Sources = lambda *_: None
         self.touched: Callable[[Store, list[SessionFolder]], None] = lambda *_: None
 
@@ -116,12 +117,19 @@ class Upkeep:
         """Take in what another program wrote to a session."""
         self.submit(store, feature, f"look {session_id}", partial(self._look, store, feature, session_id))
 
-    def glance(self, store: Store, feature: FeatureFolder, session_id: str) -> None:
+    def glance(self, store: Store, feature: FeatureFolder, session_id: str, held: list[bytes]) -> None:
         """Take in what another program has just added to a chat, in a turn of its own and before all that nobody waits
-        for. The look that follows tells what goes wrong."""
+        for. `held` is what was in it when that was heard. The look that follows tells what goes wrong."""
         with contextlib.suppress(DagentdError):
             key = self._key(store, feature, "glance")
-            self._worker.ask(key, f"glance {session_id}", partial(store.glance, feature, session_id))
+            with self._lock:
+                self._glances.setdefault((feature.path, session_id), []).extend(held)
+            self._worker.ask(key, f"glance {session_id}", partial(self._glance, store, feature, session_id))
+
+    def _glance(self, store: Store, feature: FeatureFolder, session_id: str) -> None:
+        with self._lock:
+            held = self._glances.pop((feature.path, session_id), [])
+        store.glance(feature, session_id, held)
 
     def renew(self, store: Store, feature: FeatureFolder) -> None:
         """Bring the contexts of its sessions up to date, and archive what has come to its end."""

@@ -177,9 +177,10 @@ class Watching:
 
     def _glance(self, batch: Batch) -> None:
         """At chats that were written just now; whatever else follows from it waits until they have settled."""
-        for project, ask in self._asks(batch):
-            if isinstance(ask, Look) and _is_about_something(project, ask):
-                self._upkeep.glance(project.store, ask.feature, ask.session_id)
+        for path in batch.paths:
+            for project, ask in self._asks_of(path):
+                if isinstance(ask, Look) and _is_about_something(project, ask):
+                    self._upkeep.glance(project.store, ask.feature, ask.session_id, batch.contents.get(path, []))
 
     def _asks(self, batch: Batch) -> Iterator[tuple[Surveyed, Ask]]:
         if batch.lost:
@@ -192,11 +193,15 @@ class Watching:
                 self._on_own()
             elif path in self._agx.files and not marks.is_own(path):
                 self._agx.check_soon()
-            elif path.parent in self._places and not marks.is_own(path):
-                project, place = self._places[path.parent]
-                is_folder = path in self._places or os.path.isdir(path)  # Path.is_dir raises where stat is refused
-                some = asked(place, path.name, folder=is_folder, gone=not os.path.lexists(path))
-                yield from ((project, ask) for ask in some)
+            elif not marks.is_own(path):
+                yield from self._asks_of(path)
+
+    def _asks_of(self, path: Path) -> Iterator[tuple[Surveyed, Ask]]:
+        if path.parent in self._places:
+            project, place = self._places[path.parent]
+            is_folder = path in self._places or os.path.isdir(path)  # Path.is_dir raises where stat is refused
+            some = asked(place, path.name, folder=is_folder, gone=not os.path.lexists(path))
+            yield from ((project, ask) for ask in some)
 
     # --- acting -------------------------------------------------------------------------------------------
 

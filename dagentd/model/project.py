@@ -64,6 +64,12 @@ class FeatureFolder:
     path: Path
     tree: Tree
     shape: Shape
+    named: bool = field(default=False, compare=False)  # it had a feature.json when it was found
+
+    @property
+    def signs(self) -> list[Path]:
+        """What goes first where the feature is moved or removed: whoever makes something in it looks for these."""
+        return [self.path / "feature.json"] if self.named else []
 
     @property
     def sessions_dir(self) -> Path:

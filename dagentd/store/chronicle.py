@@ -60,13 +60,14 @@ class Chronicle:
     def _open(self, first: FirstLook, written: Sequence[Record]) -> None:
         self.journal = opening.open_journal(self.folder, self._kept, first.documents)
         try:
-            known = self._recall(first)
+            lack = self._bring_back(known) if (known := self._recall(first)) is not None else None
             self._adopt(self.journal, written)
             if not self._chat_is_ours(first):
                 opening.fill_lines(self.state, self.journal, first.documents().get("chat"))
-                self._recover_lost(first.documents(), known)
-            elif known is not None:
-                self._recover_lost({}, known)
+                if lack is None:
+                    self._recover_lost(first.documents())
+            if lack is not None:
+                self._note_altered(lack)
         except BaseException:
             self.journal.close()  # a session that cannot be served is tried again and again
             raise
@@ -168,20 +169,26 @@ class Chronicle:
         shown = [raw for raw in documents.get("chat", {}).get("messages", []) if isinstance(raw, dict)]
         return Remains(self._kept, self.folder.id, lines={str(raw.get("id")): jsontext.encode(raw) for raw in shown})
 
-    def _recover_lost(self, documents: dict[str, dict[str, Any]], known: opening.Recalled | None) -> None:
-        """Known by the index, else by the position of a document. What only a document holds is merged like all that
-        others write."""
-        if known is None and all(self.has(raw) for raw in documents.values()):
-            return
-        if known is not None:
-            lack = lacking(known.state, self.state, known.remains.message, clock.stamp())
-            lack = replace(lack, put_back=lack.put_back + known.caught_up)
-        else:
+    def _bring_back(self, known: opening.Recalled) -> Lack:
+        """What the index knows goes back in before that is read anew: who died in between had lost it for good."""
+        held = opening.read_state(self.journal, Index(None).journal(self.journal.path))
+        if tail := self.journal.cut_tail():
+            self.note("torn", complaints.torn(tail))
+        lack = lacking(known.state, held, known.remains.message, clock.stamp())
+        try:
+            if lack.records:
+                self.journal.append(opening.joined(lack.records))
+        except Altered:
+            raise complaints.keeps_altering(self.folder.journal) from None
+        return replace(lack, put_back=lack.put_back + known.caught_up)
+
+    def _recover_lost(self, documents: dict[str, dict[str, Any]]) -> None:
+        """Known by the position of a document. What only a document holds is merged like all that others write."""
+        if not all(self.has(raw) for raw in documents.values()):
             lack = opening.recover_lost(self.folder, self._kept, self.state, documents)
-        if lack.records:
-            self._append(opening.lines(lack.records))
-        if lack.records or known is not None:
-            self._note_altered(lack)
+            if lack.records:
+                self._append(opening.lines(lack.records))
+                self._note_altered(lack)
 
     def has(self, raw: dict[str, Any]) -> bool:
         """Whether the journal has the position that a document carries, if it carries one."""

@@ -57,7 +57,7 @@ class Contexts:
             if after is None or not beside:  # with nothing else of it there, it is as good as removed
                 return False
             try:
-                _publish(path, after, expect, self._temps, beside)
+                _publish(path, after, expect, self._temps, [*beside, *folder.feature.signs])
                 self._known.add(path)
                 return True
             except NotFound:

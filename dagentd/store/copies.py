@@ -42,10 +42,10 @@ def is_copy(raw: Raw) -> bool:
 
 
 def known_already(state: State, messages: Sequence[Raw]) -> dict[str, Entry]:
-    """Of the messages of a chat, the app's copies of what the journal has: by the id of each copy, the message. Where
-    the file was imported, each copy is one of that; else those that are not in this chat themselves are what it
-    copied before."""
-    new = [raw for raw in messages if is_copy(raw) and state.find(raw["id"]) is None]
+    """Of the messages of a chat, those that the journal has by another id, because the app copied them or we imported
+    them: by the id of each, the message. Where the file was imported, each copy is one of that; else those that are not
+    in this chat themselves are what the app copied before."""
+    new = [raw for raw in messages if origin(raw) is not None and state.find(raw["id"]) is None]
     if not new:
         return {}
     here = {raw["id"] for raw in messages}
@@ -59,7 +59,7 @@ def known_already(state: State, messages: Sequence[Raw]) -> dict[str, Entry]:
     result = {}
     for raw in new:
         found = origin(raw)
-        if found in imported:
+        if is_copy(raw) and found in imported:
             result[raw["id"]] = imported[found]
         elif found is not None and copied[found]:
             result[raw["id"]] = copied[found].pop(0)

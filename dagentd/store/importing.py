@@ -52,23 +52,23 @@ class Importer:
         with self._sessions.door(new.session_id):
             folder = of_feature(feature, new.session_id) or withdrawn.left_behind(feature, new.session_id)
             if folder is None:
-                return self._create(new, _new_folder(feature, new, file))
+                return self._create(new, _new_folder(feature, new, file), [file.path, *feature.signs])
             session = self._sessions.open(folder)
         link = Link.of(feature, new.session_id, new.fields)
         added = session.plan(lambda chronicle: _additions(chronicle, new, file.source.path, link, by_app))
         return Imported(session, added, session.fields.get("migratedFrom") == [])
 
-    def _create(self, new: Converted, folder: SessionFolder) -> Imported:
-        """The journal is seen with all messages in it, or not at all."""
+    def _create(self, new: Converted, folder: SessionFolder, beside: list[Path]) -> Imported:
+        """The journal is seen with all messages in it, or not at all, and not where a feature is just moved."""
         self._sessions.close_lost(new.session_id)
         written = _first_records(folder, new, clock.stamp())
         with disk.explained(folder.path):
             with self._sessions.lock:
                 self._resources.kept.make()
-                if not folder.path.is_dir():
-                    links.make_session_folder(folder)
-                layout.checked_folder(folder.path)
-            journals.create(folder.journal, folder.id, opening.chunks(written), self._resources.kept).close()
+            with links.session_folders(folder, beside):
+                journals.create(
+                    folder.journal, folder.id, opening.chunks(written), self._resources.kept, beside
+                ).close()
         session = self._sessions.open(folder, written)
         session.announce(action="created")
         lines = (record.message for record in written if record.t == "message")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import aside, clock, disk, files
+from dagentd.adapters import aside, clock, disk, files, marks
 from dagentd.adapters.temps import left_beside
 from dagentd.errors import DagentdError
 from dagentd.formats import memory
+from dagentd.model import records
 from dagentd.model.documents import position_of
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import SessionFolder
@@ -22,7 +24,7 @@ from dagentd.store.entry import Entry
 from dagentd.store.merge import merge
 from dagentd.store.outside import Doc, Outside
 from dagentd.store.projection import PATIENCE, PAUSED, Projection
-from dagentd.store.summaries import base_checkpoint
+from dagentd.store.summaries import base_checkpoint, merge_checkpoint
 
 Read = tuple[dict[str, Any], bytes]  # a document, and the bytes that it was made from
 
@@ -39,6 +41,7 @@ class Intake:
         """A chat that goes up to `shown` was on disk before this process began."""
         self._folder, self._files, self._settle, self._chronicle = folder, projections, settle, chronicle
         self._news = 0
+        self._journals: dict[Path, marks.Mark] = {}  # of the same session elsewhere, as they were taken in
         self._anew_until = float("-inf")
         self._brought = dict[str, float]()  # by a chat that was glanced at and not judged yet, and when
         self._shown: deque[tuple[float, int]] = deque([(float("-inf"), shown)], maxlen=64)
@@ -144,6 +147,33 @@ class Intake:
         told = "is a second chat of this session; its messages were taken in"
         self._chronicle.note(f"copy-{path.name}", DagentdError(told, path=path, hint="Remove it if nobody uses it."))
         self._merge_docs(Outside(chat=self._copy(path, raw)))
+
+    def take_in_journal(self, path: Path) -> None:
+        """Messages of a second journal of this session, also those that left its chat; and with the first of them what
+        its checkpoint says."""
+        mark = marks.of(path)
+        if mark is None or mark == self._journals.get(path):
+            return
+        try:
+            known = opening.read_other(path)
+        except (FileNotFoundError, DagentdError) as error:
+            if isinstance(error, DagentdError):
+                self._chronicle.note(f"copy-{path.name}", error)
+            return
+        plan = partial(self._join, self._copy(path, {"messages": known.said}), known)
+        self._news += int(self._chronicle.submit(lambda _: plan(), alone=True))
+        self._journals[path] = mark
+
+    def _join(self, said: Doc, known: opening.Other) -> tuple[list[Record], int]:
+        state, at = self._chronicle.state, clock.stamp()
+        found = merge(state, Outside(chat=said), at, self._settled)
+        new = {record.body["message"]["id"] for record in found if record.t == "message"}
+        if away := [one for one in known.left if one in new]:
+            found.append(records.left(away, "external", at))
+        doc = replace(said, raw=known.checkpoint or {}, leftover=True)
+        if new and known.checkpoint and (merged := merge_checkpoint(state, doc, at)):
+            found.append(records.checkpoint(merged, at))
+        return found, len(found)
 
     def _copy(self, path: Path, raw: dict[str, Any]) -> Doc:
         return Doc(raw, self._folder.within_feature(path), None, ours=True)

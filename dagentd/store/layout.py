@@ -13,7 +13,7 @@ from dagentd.adapters import beneath, files
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed, told
 from dagentd.model import ids, jsontext
 from dagentd.model.jsontext import Undecodable
-from dagentd.model.project import DOCUMENTS, FeatureFolder, Project, SessionFolder, Style, Tree
+from dagentd.model.project import DOCUMENTS, FeatureFolder, Project, SessionFolder, Shape, Style, Tree
 from dagentd.store.withdrawn import is_withdrawn
 
 WORKTREES = ".dagent-worktrees"
@@ -39,7 +39,7 @@ def is_tree(tree: Tree) -> bool:
 def features(tree: Tree) -> list[FeatureFolder]:
     found = []
     if any(os.path.lexists(tree.path / sign) for sign in _FLAT_SIGNS):
-        found.append(FeatureFolder(_feature_id(tree.path, tree.worktree.name), tree.path, tree, "flat"))
+        found.append(_feature(_feature_id(tree.path, tree.worktree.name), tree.path, tree, "flat"))
     groups = feature_groups(tree)
     for group in groups:
         for name in folder_names(group):
@@ -47,8 +47,12 @@ def features(tree: Tree) -> list[FeatureFolder]:
             if group is groups[0] and name in ("backlog", "archived") and not os.path.lexists(path / "feature.json"):
                 continue
             if not beneath.leads_out(path):
-                found.append(FeatureFolder(name, path, tree, "nested"))
+                found.append(_feature(name, path, tree, "nested"))
     return found
+
+
+def _feature(name: str, path: Path, tree: Tree, shape: Shape) -> FeatureFolder:
+    return FeatureFolder(name, path, tree, shape, named=os.path.lexists(path / "feature.json"))
 
 
 def feature_groups(tree: Tree) -> tuple[Path, Path, Path]:

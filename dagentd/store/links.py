@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import disk
+from dagentd.adapters.surroundings import check_there
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError
 from dagentd.model import ids
@@ -63,11 +65,13 @@ class Link:
     def make(self, settle: float, temps: Temps) -> LateEdit | None:
         """task.json is made for a task that has none. A feature without feature.json is a folder of sessions: none is
         made for it."""
-        if self.task is not None:
-            _make_task_folder(self.feature, self.task)
-        elif not os.path.lexists(self.path):
-            return None
-        return edit_document(self.path, self.change, settle, temps)
+        beside = self.feature.signs
+        if self.task is None:
+            there = os.path.lexists(self.path)
+            return edit_document(self.path, self.change, settle, temps, beside) if there else None
+        folder = self.path.parent
+        with disk.explained(folder), _folders(folder.parent, folder, beside=beside):
+            return edit_document(self.path, self.change, settle, temps, beside)
 
 
 def named(feature: FeatureFolder, task: str | None, state: str | None) -> list[SessionFolder]:
@@ -90,21 +94,33 @@ def listed(feature: FeatureFolder) -> dict[str, tuple[str, str]]:
     return found
 
 
-def make_session_folder(folder: SessionFolder) -> None:
-    """The folders of a new session, inside a feature that is there."""
-    for each in (folder.feature.sessions_dir, folder.path):
-        if not each.is_dir():
-            disk.make_folder(each)
-        checked_folder(each)
+@contextlib.contextmanager
+def session_folders(folder: SessionFolder, beside: Collection[Path]) -> Iterator[None]:
+    """The folders of a session that is put into them meanwhile, inside a feature that is there."""
+    with _folders(folder.feature.sessions_dir, folder.path, beside=beside):
+        yield
 
 
-def _make_task_folder(feature: FeatureFolder, task: str) -> None:
-    folder = feature.task_dir(ids.checked(task, "task id"))
-    for each in (folder.parent, folder):
-        with disk.explained(each):
+@contextlib.contextmanager
+def _folders(*wanted: Path, beside: Collection[Path]) -> Iterator[None]:
+    """Those that had to be made go again where what they are for cannot be put into them: whoever is removing what is
+    above them has looked into it already."""
+    made: list[Path] = []
+    try:
+        for each in wanted:
             if not each.is_dir():
-                disk.make_folder(each)
-        checked_folder(each)
+                check_there(beside)
+                with contextlib.suppress(FileExistsError):  # another thread made it
+                    disk.make_folder(each)
+                    made.append(each)
+            checked_folder(each)
+        check_there(beside if made else ())
+        yield
+    except BaseException:
+        for each in reversed(made):
+            with contextlib.suppress(OSError):
+                disk.remove_folder(each)
+        raise
 
 
 def _task_file(feature: FeatureFolder, task: str) -> Path:

@@ -75,9 +75,8 @@ class Maker:
         self._sessions.close_lost(session_id)
         folder = layout.new_session(feature, session_id)
         first = opening.chunks(beginning.new_session(folder, fields, clock.stamp()))
-        with disk.explained(folder.path):
-            links.make_session_folder(folder)
-            journals.create(folder.journal, session_id, first, self._resources.kept).close()
+        with disk.explained(folder.path), links.session_folders(folder, feature.signs):
+            journals.create(folder.journal, session_id, first, self._resources.kept, feature.signs).close()
         session = self._sessions.open(folder)
         session.announce(action="created")
         return session

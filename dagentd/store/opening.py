@@ -71,7 +71,7 @@ def open_journal(folder: SessionFolder, kept: Kept, read: Callable[[], dict[str,
         return Journal.open(folder.journal)
     except FileNotFoundError:
         pass
-    beside = layout.files_of(folder)
+    beside = [*layout.files_of(folder), *folder.feature.signs]
     documents = read()
     if (held := _kept_for(folder.id, kept, documents)) is not None:
         disk.link(held, folder.journal)
@@ -159,6 +159,26 @@ def recover_lost(folder: SessionFolder, kept: Kept, state: State, documents: dic
         return lacking(known, state, lambda entry: other.read_record(entry.start, entry.end), clock.stamp())
     finally:
         other.close()
+
+
+@dataclass(frozen=True)
+class Other:
+    """What a journal holds that is not the session's own: all its messages, which of them left chat, its checkpoint."""
+
+    said: list[dict[str, Any]]
+    left: list[str]
+    checkpoint: dict[str, Any] | None
+
+
+def read_other(path: Path) -> Other:
+    journal = Journal.open_read(path)
+    try:
+        state = read_state(journal, Index(None).journal(path))
+        entries = state.entries.everything()
+        said = [journal.read_record(entry.start, entry.end).body["message"] for entry in entries]
+        return Other(said, [entry.id for entry in entries if not entry.here], state.checkpoint)
+    finally:
+        journal.close()
 
 
 def _kept_for(session_id: str, kept: Kept, documents: dict[str, dict[str, Any]]) -> Path | None:

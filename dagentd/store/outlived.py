@@ -88,8 +88,7 @@ def put_back(gone: GoneFolder, feature: FeatureFolder) -> SessionFolder:
         told = f"session {gone.id} is there in feature {feature.id}, and goes on with another journal"
         raise Conflict(told, path=feature.path, hint="Restore it into another feature: --into FEATURE")
     folder = layout.new_session(feature, gone.id)
-    with disk.explained(folder.path):
-        links.make_session_folder(folder)
+    with disk.explained(folder.path), links.session_folders(folder, feature.signs):
         try:
             disk.link(gone.kept, folder.journal)
         except (FileExistsError, FileNotFoundError):

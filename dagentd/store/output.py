@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 
-from dagentd.adapters import clock, publishing
+from dagentd.adapters import clock, disk, publishing
 from dagentd.errors import DagentdError
 from dagentd.model.project import SessionFolder
 from dagentd.store import rendering
@@ -29,6 +30,7 @@ class Output:
         self._memory = memory
         self._folder, self._files, self._settle = folder, files, settle
         self._chronicle, self._intake = chronicle, intake
+        self._moved = inf  # when the feature was seen without its sign
         self.due = 0.0  # when to write next
 
     def mark(self, name: str) -> int:
@@ -57,7 +59,20 @@ class Output:
 
     def there(self) -> list[Path]:
         """What must be there, or the session is being removed."""
-        return [self._folder.journal, *(each.path for each in self._files.values() if each.digest is not None)]
+        shown = [each.path for each in self._files.values() if each.digest is not None]
+        return [self._folder.journal, *shown, *self._signs()]
+
+    def _signs(self) -> list[Path]:
+        """Done without if the feature is still there a while after it lost them: somebody removed but these."""
+        return self._folder.feature.signs if clock.monotonic() < self._moved + GONE_FOR else []
+
+    def waits_for_sign(self) -> bool:
+        """Whether the feature is perhaps being moved or removed just now; nothing is written before that is clear."""
+        lost = any(map(disk.is_missing, self._signs()))
+        if lost:
+            self._moved = min(self._moved, clock.monotonic())
+            self.due = self._moved + GONE_FOR
+        return lost
 
     def write(self) -> bool:
         """Write what is behind; False if somebody else has just written one of them, which is to be taken in first. A

@@ -27,10 +27,12 @@ def write_document(path: Path, raw: dict[str, Any], temps: Temps = BESIDE, besid
     return _let_go(_edit(path, lambda _: raw, temps, beside))
 
 
-def edit_document(path: Path, change: Change, settle: float, temps: Temps = BESIDE) -> LateEdit | None:
-    """Apply a change to a document that others write too; what is still to be looked at when it has settled,
-    if there is anything."""
-    done = _edit(path, change, temps)
+def edit_document(
+    path: Path, change: Change, settle: float, temps: Temps = BESIDE, beside: Collection[Path] = ()
+) -> LateEdit | None:
+    """Apply a change to a document that others write too, which is made where all `beside` it are there; what is still
+    to be looked at when it has settled, if there is anything."""
+    done = _edit(path, change, temps, beside)
     return LateEdit(path, change, done.replaced, settle, temps) if done and done.replaced else None
 
 

@@ -6,12 +6,12 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, surroundings
+from dagentd.adapters import clock, disk, files, surroundings
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError, told
 from dagentd.model.documents import position_of
@@ -123,13 +123,16 @@ class Projections:
                     each.written = self._output.mark(name)
             return len(read) == len(whole)
 
-    def glance(self) -> bool:
+    def glance(self, held: Sequence[bytes]) -> bool:
         """Take in what is new in the chat, as soon as it is whole: it may be cleared in the next moment. What it lacks
         is judged when it has settled, and our own is not written into the midst of it. Whether anything was new."""
         with self._io:
             chat = self._files["chat"]
-            data = chat.look()
-            if data is None or not self._intake.take_additions(chat.path, data):
+            now = chat.look()
+            found = [each for each in held if files.digest(each) != chat.digest and each != now]
+            found += [now] if now is not None else []
+            taken = [self._intake.take_additions(chat.path, each) for each in found]
+            if not any(taken):
                 return False
             self._output.due = max(self._output.due, clock.monotonic() + self._settle)
             return True
@@ -153,6 +156,10 @@ class Projections:
     def take_in_copy(self, path: Path) -> None:
         with self._io:
             self._intake.take_in_copy(path)
+
+    def take_in_journal(self, path: Path) -> None:
+        with self._io:
+            self._intake.take_in_journal(path)
 
     def take_news(self) -> int:
         return self._intake.take_news()
@@ -220,7 +227,10 @@ class Projections:
             work()
             return True
         except FileNotFoundError:
-            self._failed(now, complaints.gone(self.folder))
+            if self._output.waits_for_sign():
+                self._failures += 1  # so that nobody who stops waits for it
+            else:
+                self._failed(now, complaints.gone(self.folder))
         except OSError as error:
             self._failed(now, told(error, self._refused_by(error)))
         except DagentdError as error:

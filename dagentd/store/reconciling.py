@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dagentd.adapters import marks
@@ -72,13 +72,13 @@ class Reconciler:
         self._problems.served(folder)
         return new
 
-    def glance(self, feature: FeatureFolder, session_id: str) -> None:
+    def glance(self, feature: FeatureFolder, session_id: str, held: Sequence[bytes]) -> None:
         """Take in what others have just added to its chat, and judge nothing else yet. One without a journal waits
         until it has settled if it ever had one: somebody may be copying it here, file by file."""
         folder = of_feature(feature, session_id)
         if folder is not None and (os.path.lexists(folder.journal) or not _had_a_journal(folder)):
             with self._sessions.use(folder) as session:
-                session.glance()
+                session.glance(held)
 
 
 def _had_a_journal(folder: SessionFolder) -> bool:

@@ -62,11 +62,13 @@ class Session:
         self._resources.soon(self)
 
     def _join_others(self) -> None:
-        """Take in chats of the same session that lie elsewhere: a twin under `nodes/`, a second name."""
-        others = [twin.document("chat") for twin in layout.twins(self.folder)]
-        if (second := layout.second_chat(self.folder)) is not None:
-            others.append(second)
-        for path in others:
+        """Take in what is of the same session and lies elsewhere: a twin under `nodes/` or of the other style, with
+        all that its journal has, and a chat under a second name."""
+        twins = layout.twins(self.folder)
+        second = layout.second_chat(self.folder)
+        for twin in twins:
+            self._projections.take_in_journal(twin.journal)
+        for path in [*(twin.document("chat") for twin in twins), *([second] if second is not None else [])]:
             self._projections.take_in_copy(path)
 
     @property
@@ -252,9 +254,10 @@ class Session:
         self._has_work()
         return before != self._outlook() or not self.folder.document("context").exists()
 
-    def glance(self) -> None:
-        """Take in what others have just added to the chat, without waiting for them to pause."""
-        if self._projections.glance():
+    def glance(self, held: Sequence[bytes] = ()) -> None:
+        """Take in what others have just added to the chat, without waiting for them to pause; also what it `held` a
+        moment ago."""
+        if self._projections.glance(held):
             self._has_work()
 
     def _outlook(self) -> list[object]:

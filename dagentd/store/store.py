@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -168,9 +168,10 @@ class Store:
     def look(self, feature: FeatureFolder, session_id: str) -> bool:
         return self._reconciler.look(feature, session_id)
 
-    def glance(self, feature: FeatureFolder, session_id: str) -> None:
+    def glance(self, feature: FeatureFolder, session_id: str, held: Sequence[bytes] = ()) -> None:
+        """`held` is what was in its chat a moment ago, and may be there no more."""
         if not self.read_only:
-            self._reconciler.glance(feature, session_id)
+            self._reconciler.glance(feature, session_id, held)
 
     def renew_context(self, folder: SessionFolder, renew: Renew, task: object) -> bool:
         """Write a session's context without opening the session; False if nothing is to be written, or may be: an

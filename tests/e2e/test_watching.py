@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,25 @@ def test_one_outside_write_is_one_look(served: Daemon, project: SampleProject) -
     write_chat(project.dagent / "sessions" / f"chat_{PM}.json", "theirs")
     until(lambda: contents(served) == ["theirs"], "the message")
     assert rest(served) == done + 2
+
+
+def test_what_is_added_is_there_before_the_chat_has_settled(daemon: Daemon, project: SampleProject) -> None:
+    """Its writer clears it as soon as we have it, which was long before we had it at all: eight of eight were lost that
+    were cleared 100 ms after they were added."""
+    daemon.configure("[watch]\nsettle_ms = 60000\nceiling_ms = 600000\n")
+    outside_session(project.dagent, "first")
+    sessions = project.dagent / "sessions"
+    journal, chat = sessions / f"history_{PM}.jsonl", sessions / f"chat_{PM}.json"
+    daemon.run(project.root)
+    until(lambda: b"dagentd" in chat.read_bytes(), "the first look")
+
+    def taken_in(said: str) -> bool:
+        write_chat(chat, said)  # once more: it is never quiet
+        return said.encode() in journal.read_bytes()
+
+    for number in range(4):
+        until(partial(taken_in, f"said {number}"), "the message", 20)
+        write_chat(chat)
 
 
 def test_a_worktree_is_picked_up_and_forgotten_and_picked_up_again(served: Daemon, project: SampleProject) -> None:

@@ -133,3 +133,16 @@ def test_a_session_that_is_being_copied_here_waits_for_its_journal(place: Place)
         place.pm.journal.write_bytes(journal)
         glance(store)
     assert told(place) == ["first"]
+
+
+def test_what_it_held_a_moment_ago_is_taken_in_although_it_is_gone(place: Place) -> None:
+    app, held = DesktopApp(place.flat, FEATURE), list[bytes]()
+    with place.store(SLOW) as store:
+        for number in range(3):
+            app.add(app.session(), f"said {number}")
+            held.append(place.pm.chat.read_bytes())
+            app.clear(app.session())
+        feature = next(each for each in store.features() if each.id == FEATURE)
+        store.glance(feature, PM, [*held, held[0][:-9]])
+        store.glance(feature, PM, held)
+        assert told(place) == ["said 0", "said 1", "said 2"]

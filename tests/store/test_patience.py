@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -117,3 +118,27 @@ def test_a_chat_that_stays_truncated_for_half_a_second_is_waited_for(
     path.write_bytes(held)
     served.flush()
     assert served.shown() == ["a"] and not list(path.parent.glob("*.corrupt.*"))
+
+
+def test_where_replacing_is_refused_for_long_no_look_leaves_a_name(
+    served: Served, wait: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served.add("a")
+    path = served.app.paths["chat"]
+    path.write_bytes(b"{ nonsense")
+    refused: list[Path] = []
+
+    def step(what: str, at: str | Path) -> None:
+        if what == "rename" and at == path:
+            refused.append(path)
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(at))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(disk, "step", step)
+        for _ in range(4):
+            served.flush()
+            wait(1)
+        temps = served.project.temp_dir
+        assert len(refused) > 1 and not list(path.parent.glob("*.corrupt.*")) and not list(temps.iterdir())
+    served.flush()
+    assert [each.read_bytes() for each in path.parent.glob("*.corrupt.*")] == [b"{ nonsense"]

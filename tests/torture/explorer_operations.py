@@ -183,6 +183,25 @@ def _take_in(life: Life) -> None:
     life.ack("app-1")
 
 
+def _add_overwritten(life: Life) -> None:
+    """A backup is copied over the journal while we have it open; what memory has is there when the next is answered."""
+    backup = life.pm.folder.journal.read_bytes()
+    life.pm.add([{"id": "one", "role": "user", "content": "1"}])
+    life.pm.folder.journal.write_bytes(backup)
+    life.pm.add([{"id": name, "role": "user", "content": name} for name in ("two", "three")])
+    life.ack("one", "two", "three")
+
+
+def _glance(life: Life) -> None:
+    """What was read at a glance is there, although the app clears its chat in the next moment."""
+    chat_file = life.pm.folder.document("chat")
+    held = chat_file.read_bytes()
+    life.store.glance(life.pm.folder.feature, PM, [held])
+    life.ack("app-1")
+    chat_file.write_text(json.dumps({"messages": [], "totalMessages": 0}))
+    life.pm.reconcile()
+
+
 def _take_in_late(life: Life) -> None:
     """The app writes at the worst instant: its chat was compared with what we know, and is now replaced."""
     session, chat_file = life.pm, life.pm.folder.document("chat")
@@ -279,6 +298,8 @@ OPERATIONS: dict[str, Callable[[Life], object]] = {
     "forget": _forget,
     "take in": _take_in,
     "take in late": _take_in_late,
+    "glance": _glance,
+    "add overwritten": _add_overwritten,
     "append": _append,
     "migrate": _migrate,
     "roll back": _roll_back,

@@ -21,7 +21,11 @@ from tests.torture.reader import Files
 HALF = b'{"version": '
 TORN = b'{"t": "message", "at": "2026'
 THEIRS = {"branch": "theirs"}
-BESIDE_ANOTHER = ("take in late", "add glued")  # done once more, another program would write once more
+BESIDE_ANOTHER = (
+    "take in late",
+    "add glued",
+    "add overwritten",
+)  # done once more, another program would write once more
 
 
 class SessionCase(Case):
@@ -145,6 +149,14 @@ def damaged(place: Place, lane: Lane) -> None:
     place.pm.checkpoint.write_bytes(HALF)
 
 
+def overwritten(place: Place, lane: Lane) -> None:
+    """A backup was copied over the journal: what came since is only in the parts that were sealed."""
+    seeded(place, lane)
+    backup = place.pm.journal.read_bytes()
+    _do(place, lane, "add", "clear")
+    place.pm.journal.write_bytes(backup)
+
+
 def in_git(place: Place, lane: Lane) -> None:
     """With a commit since its context was made, and with fields of others in that."""
     place.root.mkdir()
@@ -248,6 +260,18 @@ def mended(place: Place, acked: list[str], again: bool) -> None:
         assert [path.read_bytes() for path in place.pm.beside(place.pm.journal, "torn")] == [TORN]
 
 
+def put_back(place: Place, acked: list[str], again: bool) -> None:
+    """All of what was lacking is there or none; and after a start all of it, none of it in chat."""
+    told = reader.read_journal(place.pm.journal)
+    reader.once(told, {*SEEDED, *(("one", "two", "three") if again or "one" in told.arrived else ())})
+    assert not (again and told.chat)
+
+
+def glanced(place: Place, acked: list[str], again: bool) -> None:
+    """At once, and not only after a start."""
+    reader.once(reader.read_journal(place.pm.journal), {*SEEDED, *acked})
+
+
 def in_context(place: Place, acked: list[str], again: bool) -> None:
     """It is of before or after, with what others keep in it; and after a start it is of after."""
     held(place, acked, again)
@@ -301,5 +325,8 @@ CASES: list[tuple[str, Prepare, Check]] = [
     ("forget", seeded, forgotten),
     ("take in", changed_by_the_app, held),
     ("take in late", seeded, held),
+    ("glance", changed_by_the_app, glanced),
+    ("add overwritten", seeded, in_order),
+    ("open", overwritten, put_back),
     ("open", damaged, mended),
 ]

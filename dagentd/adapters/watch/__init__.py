@@ -6,14 +6,16 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dagentd.adapters import clock
-from dagentd.adapters.watch.batches import Batch, Gathered, Gathering, Hurry
+from dagentd.adapters.watch.batches import Batch, Gathered, Gathering
 from dagentd.adapters.watch.cookie import Cookie
 from dagentd.adapters.watch.coverage import Coverage
 from dagentd.adapters.watch.followed import Followed
 from dagentd.adapters.watch.hearing import Hearing, Incident
+from dagentd.adapters.watch.peeking import Hurry, peek
 from dagentd.model.problem import Problem
 
 _AT_ONCE = 100  # folders looked at by one check: all of a small project's; of 4 500 each one every four minutes
@@ -36,12 +38,13 @@ class Watch:
         self, cookie: Path, *, settle: float, ceiling: float, mode: str = "auto", limit: int | None = None,
         hurry: Hurry = lambda _: False,
     ) -> None:  # fmt: skip
-        """Entries whose names are in a `hurry` are told at once, and again when they have settled."""
+        """Entries whose names are in a `hurry` are told at once, with what they held when that was heard, and again
+        when they have settled."""
         self.settle, self.ceiling = settle, ceiling  # seconds; both may be changed at any time
         self._lock = threading.RLock()
         self._closed = False
         self._followed = Followed()
-        self._gathering = Gathering(hurry)
+        self._gathering = Gathering(partial(peek, hurry))
         self._cookie = Cookie(cookie)
         self._hearing = Hearing(self._gathering, self._cookie)
         self._coverage = Coverage(self._hearing, self._gathering, mode, limit)
@@ -110,7 +113,7 @@ class Watch:
             known = {folder: names for folder, names in gathered.names.items() if folder in wanted}
             paths = frozenset(folder / name for folder, names in known.items() for name in names) - {self._cookie.path}
             if gathered.early:
-                return Batch(paths, frozenset(), False, early=True) if paths else None
+                return Batch(paths, frozenset(), False, True, gathered.contents) if paths else None
             changed = paths | gathered.suspects | gathered.crowded
             missed = self._coverage.cover(wanted if gathered.lost else self._followed.concerned(changed))
             folders = wanted & (gathered.folders | gathered.crowded | missed)

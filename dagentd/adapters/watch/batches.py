@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from dagentd.adapters.watch.peeking import keep
+
 NAMES = 1000  # kept for one folder in one batch; with more, the folder stands for them all
 
-Hurry = Callable[[str], bool]  # whether an entry of this name is told at once, too
+Peek = Callable[[Path, str], bytes | None]  # what an entry holds that is told at once, too; None of all others
 Pace = Callable[[], tuple[float, float]]  # the quiet gap and the longest wait, in seconds, as they are set just now
 
 
@@ -23,6 +25,7 @@ class Batch:
     folders: frozenset[Path]  # followed folders of which anything may have changed, or that appeared or vanished
     lost: bool  # anything may have changed anywhere
     early: bool = False  # told at once; the same comes again when it has settled
+    contents: Mapping[Path, list[bytes]] = field(default_factory=dict)  # of what is told at once, as it was heard of
 
 
 class Sink(Protocol):
@@ -48,6 +51,7 @@ class Gathered:
     first: float = 0.0
     last: float = 0.0
     early: bool = False
+    contents: dict[Path, list[bytes]] = field(default_factory=dict)
 
     def add(self, folder: Path, name: str) -> None:
         if folder not in self.crowded:
@@ -61,17 +65,19 @@ class Gathered:
 class Gathering:
     """Filled from any thread, emptied by one."""
 
-    def __init__(self, hurry: Hurry = lambda _: False) -> None:
+    def __init__(self, peek: Peek = lambda *_: None) -> None:
         self._changed = threading.Condition()
-        self._hurry = hurry
+        self._peek = peek
         self._gathered, self._early = Gathered(), Gathered(early=True)
         self._closed = False
 
     def name(self, folder: Path, name: str) -> None:
+        held = self._peek(folder, name)
         with self._changed:
             self._gathered.add(folder, name)
-            if self._hurry(name):
+            if held is not None:
                 self._early.add(folder, name)
+                keep(self._early.contents.setdefault(folder / name, []), held)
                 self._changed.notify_all()
             self._note()
 

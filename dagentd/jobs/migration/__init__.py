@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dagentd.adapters import clock, publishing
+from dagentd.adapters import clock, publishing, surroundings
 from dagentd.errors import Conflict, CorruptFile, DagentdError
 from dagentd.jobs.migration import plan as planning
 from dagentd.jobs.migration import reading
@@ -134,6 +134,7 @@ class _Run:
             except publishing.Changed:
                 continue
             except DagentdError as error:
+                surroundings.check_there([file.path for file in unit])  # or its feature was moved meanwhile
                 self._store.came_of(unit[0].path, error)
                 about_content = isinstance(error, CorruptFile) and error.path in {str(file.path) for file in unit}
                 return planning.failures(unit, error), about_content

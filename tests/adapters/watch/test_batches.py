@@ -187,11 +187,12 @@ def test_an_idle_watch_says_nothing(listener: Listener) -> None:
 
 def test_some_names_are_told_at_once_and_again_when_they_have_settled(folder: Path) -> None:
     """A chat that was written without a pause was not read for a second, and cleared by then."""
-    gathering = Gathering(hurry=lambda name: name == "chat.json")
+    gathering = Gathering(peek=lambda _, name: b"held" if name == "chat.json" else None)
     gathering.name(folder, "other.json")
     gathering.name(folder, "chat.json")
     early = gathering.take(lambda: (60.0, 60.0), timeout=0.0)
     assert early is not None and early.early and early.names == {folder: {"chat.json"}}
+    assert early.contents == {folder / "chat.json": [b"held"]}
     assert gathering.take(lambda: (60.0, 60.0), timeout=0.0) is None, "the rest waits for a pause"
     settled = gathering.take(lambda: (0.0, 0.0), timeout=0.0)
     assert settled is not None and not settled.early and settled.names == {folder: {"other.json", "chat.json"}}
