@@ -243,8 +243,8 @@ def test_the_configuration_is_shown_and_set(repo: Path) -> None:
     held = json.loads((repo / ".agx" / "config.json").read_text())
     assert held == {"version": "1.0.0", "session": {"variants": ["main", "debug"]}}
     wrong = {
-        "session.backupCount": ("many", "whole number"), "backupCount": ("3", "session.backupCount"),
         "session.backupCounts": ("3", "did you mean session.backupCount?"), "a.b.c": ("3", "there is no key"),
+        "session.backupCount": ("many", "whole number"), "backupCount": ("3", "session.backupCount"),
         "ui.confirmDestructive": ("5", "true or false"),
     }  # fmt: skip
     for key, (value, told) in wrong.items():
@@ -287,7 +287,8 @@ def test_tmux_is_looked_at_by_the_daemon(daemon: Daemon, served: Path, server: S
 def test_the_index_says_how_often_it_is_checked(daemon: Daemon, served: Path, server: Server, beats: None) -> None:
     daemon.dagentd("restart")
     dagentd("agx", "open", "--detached", cwd=served)
-    (home() / "index.json").write_text(json.dumps({**index(), "syncInterval": "1s"}))
+    (home() / "index.json").write_text(json.dumps({**index(), "syncInterval": "1s", "sessions": []}))
+    until(lambda: states() == {"main": "active"}, "the check that the change itself asks for")
     server.run("kill-session", "-t", "=agx-repo-main")
     until(lambda: index()["sessions"][0]["runtime"]["tmuxActive"] is False, "the next check")
     assert index()["syncInterval"] == "1s"
