@@ -1,4 +1,4 @@
-"""The parts of README.md that are made from the code; `python -m tests.readme` writes them anew."""
+"""The parts of README.md and docs that are made from the code; `python -m tests.readme` writes them anew."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from dagentd.rpc.methods import METHODS, Method
 from dagentd.settings.tables import PROJECT_MAY_SET, RULES
 
 README = Path(__file__).parents[1] / "README.md"
+FORMATS, DIFFERENCES = README.parent / "docs" / "formats.md", README.parent / "docs" / "differences.md"
+PAGES = (README, FORMATS, DIFFERENCES)
 SHAPES: dict[str, type[Document]] = dict(
     zip(DOCUMENTS, (Session, Chat, Checkpoint, Context, AgentDescription), strict=True)
 )
@@ -72,16 +74,17 @@ def _params(method: Method) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def current() -> str:
-    """README.md as it should be."""
-    text = README.read_text(encoding="utf-8")
-    for part in (commands, methods, documents, settings, problems):
+def current(page: Path) -> str:
+    """A page as it should be."""
+    text = page.read_text(encoding="utf-8")
+    for part in (commands, methods, settings, problems) if page == README else (documents,) if page == FORMATS else ():
         name, made = part.__name__, part()
-        begin, end = f"<!-- {name} -->\n", f"\n<!-- /{name} -->"
+        begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
         head, rest = text.split(begin)
-        text = head + begin + made + end + rest.split(end, 1)[1]
+        text = head + begin + made + "\n" + end + rest.split(end, 1)[1]
     return text
 
 
 if __name__ == "__main__":
-    README.write_text(current(), encoding="utf-8")
+    for each in PAGES:
+        each.write_text(current(each), encoding="utf-8")

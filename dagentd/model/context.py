@@ -15,9 +15,9 @@ FIELDS = (
     "attachments", "recentCommits", "gitBranch", "gitCommit", "notes",
 )  # fmt: skip
 # What a task graph says, of the feature and then of a task.
-OF_GRAPH = (
-    "dagSummary", "tasks", "taskTitle", "dependencies", "dependencyInfo", "dependents", "dependentInfo",
-)  # fmt: skip
+OF_FEATURE = ("dagSummary", "tasks")
+OF_TASK = ("taskTitle", "dependencies", "dependencyInfo", "dependents", "dependentInfo")
+OF_GRAPH = (*OF_FEATURE, *OF_TASK)
 _DERIVED = ("updatedAt", "tokens")  # they change with the others and never alone
 _COUNTED = tuple(name for name in FIELDS if name != "notes")  # which no agent is shown
 _LISTED = 200  # tasks before or after another

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from tests.conftest import git
 from tests.e2e.daemon import Daemon, bytes_written, cpu_seconds, until
 from tests.e2e.dagentd import dagentd, dagentd_json
+from tests.e2e.terminal import Terminal
 from tests.jobs.agx.tmux import Server
 from tests.jobs.agx.tmux import server as server
 
@@ -240,10 +242,14 @@ def test_the_configuration_is_shown_and_set(repo: Path) -> None:
     dagentd("agx", "config", "--local", "session.variants", '["main", "debug"]', cwd=repo)
     held = json.loads((repo / ".agx" / "config.json").read_text())
     assert held == {"version": "1.0.0", "session": {"variants": ["main", "debug"]}}
-    wrong = {"session.backupCount": "many", "backupCount": "3", "a.b.c": "3", "ui.confirmDestructive": "5"}
-    for key, value in wrong.items():
+    wrong = {
+        "session.backupCounts": ("3", "did you mean session.backupCount?"), "a.b.c": ("3", "there is no key"),
+        "session.backupCount": ("many", "whole number"), "backupCount": ("3", "session.backupCount"),
+        "ui.confirmDestructive": ("5", "true or false"),
+    }  # fmt: skip
+    for key, (value, told) in wrong.items():
         before = (home() / "config.json").read_bytes()
-        dagentd("agx", "config", key, value, cwd=repo, status=1)
+        assert told in dagentd("agx", "config", key, value, cwd=repo, status=1)
         assert (home() / "config.json").read_bytes() == before
     assert "There is no" in dagentd("agx", "config", "none.such", cwd=repo)
     assert set(dagentd_json("agx", "config", cwd=repo)) == {"default", "global", "project", "problems"}
@@ -276,6 +282,27 @@ def test_tmux_is_looked_at_by_the_daemon(daemon: Daemon, served: Path, server: S
     server.run("kill-session", "-t", "=agx-repo-main")
     until(lambda: index()["sessions"][0]["runtime"]["tmuxActive"] is False, "the end of the session")
     assert states() == {"main": "paused"}
+
+
+def test_the_index_says_how_often_it_is_checked(daemon: Daemon, served: Path, server: Server, beats: None) -> None:
+    daemon.dagentd("restart")
+    dagentd("agx", "open", "--detached", cwd=served)
+    (home() / "index.json").write_text(json.dumps({**index(), "syncInterval": "1s", "sessions": []}))
+    until(lambda: states() == {"main": "active"}, "the check that the change itself asks for")
+    server.run("kill-session", "-t", "=agx-repo-main")
+    until(lambda: index()["sessions"][0]["runtime"]["tmuxActive"] is False, "the next check")
+    assert index()["syncInterval"] == "1s"
+
+
+def test_a_conversation_is_offered_and_goes_on_in_its_window(repo: Path, server: Server) -> None:
+    dagentd("agx", "new", cwd=repo)
+    dagentd("agx", "claude", "abc-1", cwd=repo)
+    terminal = Terminal([sys.executable, "-m", "dagentd", "agx", "open", "--detached"], repo, os.environ)
+    terminal.until("[y/N]")
+    terminal.type("y\n")
+    assert terminal.end() == 0 and "claude --resume abc-1" in terminal.text
+    assert dagentd_json("agx", "show", cwd=repo)["claude"]["resumeInfo"]["lastResumeAttempt"]
+    until(lambda: "claude --resume abc-1" in server.run("capture-pane", "-p", "-t", "=agx-repo-main:"), "the command")
 
 
 def test_a_lock_of_another_program_is_waited_for_named_and_then_all_is_done(

@@ -272,6 +272,37 @@ def test_a_new_session_has_its_context_soon(fresh: Fresh, project: SampleProject
     assert fresh.daemon.call("session.getContext", sessionId=made["id"])["taskId"] == "t1"
 
 
+# --- whoever asks right after a change ------------------------------------------------------------------------------
+
+
+def write_rules(worktree: Path, word: str) -> None:
+    (worktree / "CLAUDE.md").write_text(f"- {word}\n")
+
+
+def write_graph(worktree: Path, word: str) -> None:
+    nodes = [{"id": "t1", "title": word, "description": word, "status": "in_dev"}]
+    (worktree / ".dagent" / "dag.json").write_text(json.dumps({"nodes": nodes, "connections": []}))
+
+
+@pytest.mark.parametrize("watches", [True, False], ids=["watched", "unwatched"])
+def test_a_request_right_after_a_change_is_not_stale(daemon: Daemon, project: SampleProject, watches: bool) -> None:
+    """Before anything can have been heard of it, and where nobody listens at all."""
+    daemon.configure(f"[watch]\nenabled = {str(watches).lower()}\n")
+    fresh = serve(daemon, project.root, project.worktree)
+    where = {"project": str(project.root), "type": "task", "featureId": FEATURE, "taskId": "t1", "taskState": "in_dev"}
+    dev = daemon.call("session.getOrCreate", agentType="dev", **where)["id"]
+    daemon.call("session.rebuildContext", sessionId=dev)
+    stale = []
+    for turn in range(2):
+        for change in (write_rules, write_graph, commit):
+            for method, more in (("buildRequest", {"userMessage": "Go"}), ("getContext", {})):
+                word = f"{change.__name__}-{method}-{turn}"
+                change(fresh.worktree, word)
+                if word not in json.dumps(daemon.call(f"session.{method}", sessionId=dev, **more)):
+                    stale.append(word)
+    assert stale == []
+
+
 # --- kinds of repositories ----------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.daemon import until
 from tests.e2e.stage import Stage, stage
 from tests.e2e.terminal import Terminal
-from tests.readme import README
+from tests.readme import PAGES, README
 
 SERVED = "a repository with a session, and the daemon serves it"
 SESSION = "pm-feature-login"
@@ -76,7 +76,7 @@ def test_each_block_runs(block: list[list[str]]) -> None:
 
 def test_each_mention_of_a_command_is_one() -> None:
     """`dagentd …` in the text: the command is there and knows the options that are named."""
-    spans = re.findall(r"`(dagentd [a-z][^`\n]*)`", README.read_text(encoding="utf-8"))
+    spans = re.findall(r"`(dagentd [a-z][^`\n]*)`", "".join(page.read_text(encoding="utf-8") for page in PAGES))
     mentioned = {each.strip().removeprefix("dagentd ") for span in spans for each in span.split(";")}
     assert len(mentioned) > 30
     with stage("a repository") as here:

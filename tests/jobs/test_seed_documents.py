@@ -74,7 +74,8 @@ def canonical(session_id: str, feature: str, **task: str) -> Documents:
         },
         "context": {
             "projectRoot": "/elsewhere", "featureId": feature, "featureName": "Old name", "featureGoal": "Old goal",
-            **({"taskTitle": "Basket", "dependencies": ["task-1"], "dependents": ["task-9"]} if task else {}), **task,
+            "taskId": "task-8", "taskTitle": "Basket", "taskState": "in_dev", "dependencies": ["task-1"],
+            "dependents": ["task-9"], **task,
             "dagSummary": "3 tasks: 1 complete, 1 in progress, 1 pending", "projectStructure": "src/",
             "claudeMd": "# Old", "recentCommits": ["abc123 - Old"], **THEIRS,
         },

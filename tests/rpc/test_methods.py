@@ -15,7 +15,7 @@ from tests.conftest import FEATURE, SampleProject, git
 from tests.e2e.daemon import Daemon, lines, request, until
 
 PM, LOST = f"pm-feature-{FEATURE}", "pm-feature-lost"
-NOT_FOUND, CONFLICT, CORRUPT, NOT_ALLOWED = -32001, -32002, -32005, -32006
+NOT_FOUND, CONFLICT, LIMIT, CORRUPT, NOT_ALLOWED = -32001, -32002, -32004, -32005, -32006
 UNKNOWN, INVALID = -32601, -32602
 
 
@@ -279,6 +279,14 @@ def test_several_messages_are_added_all_or_none(client: Client) -> None:
     added = client.call("session.addMessages", sessionId=PM, messages=whole)["messages"]
     assert [message["id"] for message in added] == ["a", "b"]
     assert client.call("session.getMessages", sessionId=PM)["total"] == 2
+
+
+def test_a_request_over_the_limit(client: Client) -> None:
+    large = {"sessionId": PM, "userMessage": "word " * 200_000}
+    told = client.call("session.buildRequest", **large)
+    assert told["overLimit"] is True and told["parts"][0]["part"] == "userPrompt"
+    assert code(client, "session.buildRequest", **large, strict=True) == LIMIT
+    assert "overLimit" not in client.call("session.buildRequest", sessionId=PM, userMessage="Go", strict=True)
 
 
 def test_a_session_from_beginning_to_archive_and_back(client: Client, project: SampleProject) -> None:

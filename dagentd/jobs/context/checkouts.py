@@ -71,13 +71,15 @@ class Checkouts:
         """It is gone; one that comes back under the same name is another."""
         with self._lock:
             self._held.pop(worktree, None)
+            self._made = {path: made for path, made in self._made.items() if not path.is_relative_to(worktree)}
 
     def note(self, feature: Path, checkout: Checkout, marks: Marks | None) -> None:
         """The contexts of a feature were made from this, and from files with these marks of its own."""
-        if marks is None:
-            self._made.pop(feature, None)
-        else:
-            self._made[feature] = checkout, marks
+        with self._lock:
+            if marks is None:
+                self._made.pop(feature, None)
+            else:
+                self._made[feature] = checkout, marks
 
     def is_current(self, feature: Path, worktree: Path, common: Path, settings: Settings) -> bool:
         """Whether the contexts of a feature would be the same today: some stats, and where HEAD is."""

@@ -59,19 +59,26 @@ class Plan:
         return context.renewed(before, ours, clock.stamp(), self._sizes.count)
 
     def _fields(self, session: Mapping[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-        given = {**self._texts, "taskDescription": self._described(session)}
+        about = _about(session, before)
+        task = context.of_task(about.get("taskId"), about.get("taskState"), self._dag) | self._of_role(about)
+        said = self._only_said(session, about)
+        task |= {name: before.get(name) or task.get(name) for name in said}
+        described = before.get("taskDescription") if "taskTitle" in said else self._described(about)
+        given = {**self._texts, "taskDescription": str(described or "")}
         cuts = {name: self._cut(name, text, before) for name, text in given.items()}
-        task = context.of_task(session.get("taskId"), session.get("taskState"), self._dag) | self._of_role(session)
         texts = {name: cut.text for name, cut in cuts.items()}
-        if self._dag is None:  # without one nobody knows better than what is said already
-            told = context.OF_GRAPH if "taskId" in task else context.OF_GRAPH[:2]
-            task = {name: before.get(name) or task.get(name) for name in (*task, *told)}
-            texts["taskDescription"] = str(before.get("taskDescription", "")) if "taskId" in task else ""
         notes = [*self._notes, *(self._told(name, cut) for name, cut in cuts.items() if cut.left_out)]
         if len(notes) > _NOTES:
             notes = [*notes[:_NOTES], f"There are {len(notes) - _NOTES} more of such notes."]
         found = {**self._shared, **task, **texts, "notes": notes or None}
         return {**{name: value for name, value in found.items() if value not in (None, "")}, **self._git}
+
+    def _only_said(self, session: Mapping[str, Any], about: Mapping[str, Any]) -> tuple[str, ...]:
+        """Fields of the graph for which there is none: nobody knows better than what is said already."""
+        if self._dag is None:
+            return context.OF_GRAPH if about.get("taskId") else context.OF_FEATURE
+        is_theirs = about.get("taskId") and not session.get("taskId")
+        return context.OF_TASK if is_theirs and self._dag.node(str(about["taskId"])) is None else ()
 
     def _described(self, session: Mapping[str, Any]) -> str:
         node = self._dag.node(str(session.get("taskId"))) if self._dag is not None else None
@@ -108,6 +115,12 @@ class Plan:
     def _told(self, name: str, cut: Cut) -> str:
         limit = f"{self._limit(name)} tokens is the most (context.max_claude_md_tokens = {self._most})"
         return f"{name}: {cut.left_out} left out; {limit}."
+
+
+def _about(session: Mapping[str, Any], before: dict[str, Any]) -> Mapping[str, Any]:
+    """A session of a feature may be about a task all the same, as in the documents' example: its app says so there."""
+    told = {name: before[name] for name in ("taskId", "taskState") if isinstance(before.get(name), str)}
+    return session if session.get("taskId") else {**session, **told}
 
 
 def _summary(parts: FeatureParts) -> str | None:

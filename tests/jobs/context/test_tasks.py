@@ -129,3 +129,29 @@ def test_without_a_graph_what_was_said_of_the_tasks_stays(project: SampleProject
     contexts.rebuild(FEATURE)
     assert {**read(path), "updatedAt": 0, "tokens": 0} == {**before, "updatedAt": 0, "tokens": 0}
     assert (read(feature)["tasks"], read(feature)["dagSummary"]) == (of_feature["tasks"], of_feature["dagSummary"])
+
+
+def test_without_a_graph_the_plan_is_followed(project: SampleProject, contexts: Contexts) -> None:
+    path, file = contexts.session(FEATURE, "t2"), project.dagent / "nodes" / "t2" / "plan.json"
+    (project.dagent / "dag.json").unlink()
+    for iteration in (3, 4):
+        write_json(file, {**PLAN, "iteration": iteration})
+        contexts.rebuild(FEATURE)
+        assert read(path)["plan"]["iteration"] == iteration
+
+
+def test_a_session_of_a_feature_stays_about_the_task_that_its_app_named(contexts: Contexts) -> None:
+    """As the documents' own example of a pm's context is."""
+    path = contexts.session(FEATURE)
+    contexts.rebuild(FEATURE)
+    elsewhere = {
+        "taskId": "t-9", "taskTitle": "Elsewhere", "taskDescription": "Not in this graph.", "taskState": "in_dev",
+        "dependencies": ["t-7"], "dependents": ["t-8"],
+    }  # fmt: skip
+    write_json(path, {**read(path), **elsewhere})
+    contexts.rebuild(FEATURE)
+    assert {name: read(path).get(name) for name in elsewhere} == elsewhere
+    assert [each["id"] for each in read(path)["tasks"]] == ["t1", "t2", "t3"], "and what the graph has is followed"
+    write_json(path, {**read(path), "taskId": "t2", "taskTitle": "Old", "dependencies": []})
+    contexts.rebuild(FEATURE)
+    assert (read(path)["taskTitle"], read(path)["dependencies"]) == ("OAuth flow", ["t1"])
