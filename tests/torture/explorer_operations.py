@@ -137,6 +137,18 @@ def _compact_again(life: Life) -> None:
         life.ack("again")
 
 
+def _compact_late(life: Life) -> None:
+    """A model answers after `local` stepped in for it: that is undone and another made, in one append."""
+    start = life.pm.snapshot()
+    if not start.messages:  # it crashed behind that, and nobody waits for the answer any more
+        return
+    life.compactor.compact(life.pm, ALL_LEAVES, How(seconds=0))
+    life.ack("stood in")
+    ids = [one.id for one in start.messages]
+    life.pm.compact(start, ids, {"summary": {"decisions": ["better"]}, "backend": "anthropic"}, late=True)
+    life.ack("late")
+
+
 def _archive(life: Life) -> None:
     life.pm.archive()
     life.ack("archived")
@@ -289,6 +301,7 @@ OPERATIONS: dict[str, Callable[[Life], object]] = {
     "compact": _compact,
     "undo": _undo,
     "compact again": _compact_again,
+    "compact late": _compact_late,
     "archive": _archive,
     "archive ended": _archive_ended,
     "checkpoint": _checkpoint,

@@ -109,6 +109,11 @@ def compacted_twice(place: Place, lane: Lane) -> None:
     _do(place, lane, "add", "compact")
 
 
+def compacted_late(place: Place, lane: Lane) -> None:
+    seeded(place, lane)
+    _do(place, lane, "compact late")
+
+
 def archived(place: Place, lane: Lane) -> None:
     seeded(place, lane)
     _do(place, lane, "archive")
@@ -235,7 +240,8 @@ def all_or_none(place: Place, acked: list[str], again: bool) -> None:
     assert set(told.chat) == (set() if backend else every)
     assert "compacted" not in acked or backend == "local"
     assert "undone" not in acked or not backend
-    assert "again" not in acked or (backend == "anthropic" and told.checkpoint)
+    assert {"again", "late"}.isdisjoint(acked) or backend == "anthropic"
+    assert "stood in" not in acked or backend
     if again and place.pm.checkpoint.exists():
         assert reader.whole(place.pm.checkpoint).get("backend") == backend
 
@@ -316,6 +322,8 @@ CASES: list[tuple[str, Prepare, Check]] = [
     ("compact", seeded, all_or_none),
     ("undo", compacted, all_or_none),
     ("compact again", compacted_twice, all_or_none),
+    ("compact late", seeded, all_or_none),
+    ("undo", compacted_late, all_or_none),
     ("archive", seeded, held),
     ("archive ended", ended, held),
     ("checkpoint", seeded, held),

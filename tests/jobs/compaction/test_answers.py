@@ -74,6 +74,15 @@ def test_what_is_still_bad_costs_nothing_else_and_is_counted(
     assert (told["outcome"], told["dropped"]) == ("done", 1)
 
 
+def test_however_much_is_bad_the_second_question_is_short(conversing: Conversing, api: MessagesApi) -> None:
+    conversing.talk(LONG)
+    bad = [add(f"The server of the staging environment listens on port {9000 + n}", "m1") for n in range(400)]
+    api.then(answering(*GOOD, *bad), answering())
+    assert conversing.compact()["method"] == "anthropic"
+    first, second = (asked(seen.body) for seen in api.calls())
+    assert 1 < second.count('"op"') < len(bad) and tokens.count(second) < tokens.count(first) / 5
+
+
 def test_of_ten_operations_nine_are_taken(conversing: Conversing, api: MessagesApi) -> None:
     conversing.talk(LONG)
     nine = [add(f"PostgreSQL 16 in part {word}", "m1", to="completed") for word in "abcdefghi"]

@@ -388,3 +388,101 @@ def test_equal_input_gives_equal_output_and_a_thousand_messages_do_not_take_long
     once = local.compacted(Record(), turns, 8000, len, "now")
     assert time.process_time() - begin < 3.0  # ten times what it takes: a square would take minutes
     assert local.compacted(Record(), turns, 8000, len, "now") == once
+
+
+def test_a_message_that_is_only_a_paste_has_its_own_answer() -> None:
+    said = (
+        user("The nightly job writes an empty report since we moved the server, can you see why?"),
+        agent("The report reads the clock in UTC, and the rows of the day are not there yet at that hour."),
+        user("```\nE (3021) nvs: nvs_open failed: ESP_ERR_NVS_NOT_INITIALIZED\n```"),
+        agent("The settings are opened in a constructor, which runs before the flash is initialised."),
+        user([{"type": "image", "source": {}}]),
+        agent("The picture shows the old page, so the cache of the proxy has to be emptied."),
+    )
+    completed = listed(record(*said, user("Thanks, that was all for the board.")), "completed")
+    assert completed[0].endswith(
+        "→ The report reads the clock in UTC, and the rows of the day are not there yet at that hour."
+    )
+    assert completed[1].startswith("(pasted) E (3021) nvs: nvs_open failed: ESP_ERR_NVS_NOT_INITIALIZED → The settings")
+    assert completed[2].startswith("[image] → The picture shows the old page")
+
+
+def test_a_paste_that_nobody_answered_is_open() -> None:
+    before = (user("Please move the importer to the new queue, one table at a time."), agent("All tables are moved."))
+    found = record(*before, user("```\nTypeError: cannot unpack NoneType in queue.py\n```"))
+    assert "(pasted) TypeError: cannot unpack NoneType in queue.py" in listed(found, "inProgress")
+
+
+def test_a_short_complaint_about_something_new_is_a_request_of_its_own() -> None:
+    found = record(
+        user("Write the deletions into a script that I can look through, one line for each file."),
+        agent("The script has one rm line for each file but the oldest."),
+        user("heic files dont work at all"),
+        agent("The decoder knows no HEIC; libheif would have to be installed."),
+        user("still no heic"),
+        agent("libheif is built in behind a flag now."),
+        user("Now the documentation of all options, please."),
+    )
+    assert listed(found, "completed") == [
+        "Write the deletions into a script that I can look through, one line for each file. → "
+        "The script has one rm line for each file but the oldest.",
+        "heic files dont work at all → Libheif is built in behind a flag now.",
+    ]
+
+
+def test_where_room_is_short_each_turn_ends_in_a_sentence_before_one_is_told_whole() -> None:
+    said = [
+        part
+        for at in range(30)
+        for part in (
+            user(f"Please look at the importer of table {at} and tell me what makes it slow."),
+            agent(f"The cause in table {at} is a missing index. " + f"Detail {at} is long and said at length. " * 6),
+            user("why?"),
+            agent(f"Because nobody needed index {at} before."),
+        )
+    ]
+    told = listed(record(*said, room=5000), "completed")
+    assert all(any(f"cause in table {at} is" in each for each in told) for at in range(30))
+    assert "why?" not in told and any(each.startswith("why? → Because") for each in told)
+
+
+def test_what_was_committed_is_told_where_room_is_short() -> None:
+    said = [
+        part
+        for at in range(20)
+        for part in (
+            user(f"Please add the export of table {at} with all of its columns."),
+            ran(f"git commit -m 'Export {at}'", f"[main abc{at:04}] Export table {at}\n 1 file changed"),
+            agent(f"Everything about the columns of table {at} was looked at. " + "It is a long story. " * 12),
+        )
+    ]
+    told = listed(record(*said, room=3000), "completed")
+    assert sum(f"(commit abc{at:04} Export table {at})" in each for at in range(20) for each in told) == 19
+
+
+def test_where_a_finding_is_led_to_the_finding_is_kept() -> None:
+    found = record(
+        user("The readings jump around by twenty percent, can you see why that is?"),
+        agent("Looking at `sensors.cpp`, I can see that the pins of ADC2 are used while the radio is on."),
+        user("And why does the page show no values any more after a while?"),
+        agent("Let me explain the reason: each value expires before the next one comes."),
+        user("Thanks a lot, that helps me very much with the rest of it."),
+    )
+    assert [each.partition(" → ")[2] for each in listed(found, "completed")] == [
+        "The pins of ADC2 are used while the radio is on.",
+        "Each value expires before the next one comes.",
+    ]
+
+
+@pytest.mark.parametrize("told", ["the third bed never gets watered", "slower by a factor of six and no better."])
+def test_who_tells_of_something_orders_nothing(told: str) -> None:
+    found = record(user(f"I looked at it again. {told}"), agent("It is looked into."), user("Go on."))
+    assert listed(found, "decisions") == []
+
+
+@pytest.mark.parametrize(
+    "order",
+    ["Amounts are to be shown positive.", "It has to run offline.", "Hier keine Tabs.", "Los logs deben salir."],
+)
+def test_orders_of_few_words_are_seen(order: str) -> None:
+    assert order in listed(record(user(order), agent("Done.")), "decisions")

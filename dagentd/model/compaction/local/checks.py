@@ -87,7 +87,7 @@ def runs(exchange: Exchange) -> Iterator[Run]:
     if found := [*_PASTED.finditer(exchange.pasted)]:
         told = found[-1][1].strip()
         source = exchange.sources[-1] if exchange.sources else ""
-        line = f"{told} {_telling(exchange.pasted)}".strip()
+        line = f"{told} {telling(exchange.pasted)}".strip()
         yield Run("tests", "tests", not _FAILS.search(told), line, source)
 
 
@@ -111,7 +111,7 @@ def _of_command(use: Use) -> Iterator[Run]:
     failed = bool(use.failed) or _FAILS.search(use.result) is not None
     for key, command in found.items():
         if not failed or key == next(iter(found)):
-            yield Run(key, command[:100], not failed, _telling(use.result) if failed else "", use.source)
+            yield Run(key, command[:100], not failed, telling(use.result) if failed else "", use.source)
 
 
 def key_of(command: str) -> str:
@@ -126,12 +126,11 @@ def key_of(command: str) -> str:
     return match[1] if match else ""
 
 
-def _telling(output: str) -> str:
-    """Its first line that says what is wrong."""
-    lines = [line for line in output.split("\n")[:400] if line.strip() and not _IDLE.match(line)]
-    told = [line for line in lines if len(line) > _BARE]
-    found = next((line for sign in (_SURELY, _TELLING) for line in told if sign.search(line)), told[-1] if told else "")
-    return _line(found)
+def telling(output: str, or_last: bool = True) -> str:
+    """Its first line that says what is wrong; if none does, its last one."""
+    lines = [line for line in output.split("\n")[:400] if len(line) > _BARE and not _IDLE.match(line)]
+    last = lines[-1] if lines and or_last else ""
+    return _line(next((line for sign in (_SURELY, _TELLING) for line in lines if sign.search(line)), last))
 
 
 def _line(text: str) -> str:

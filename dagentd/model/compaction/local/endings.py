@@ -11,17 +11,22 @@ from dagentd.model.compaction.marks import unmarked
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)|<source>.*?(?:</source>|\Z)", re.M | re.S)
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\**[^*\n]{2,60}\**:?\s*\**)$")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
-_TABLE = re.compile(r"^\s*\||[│├└─]|^\s*(?:File|Create|Update)\b.{0,10}:\s*\S+$|^\S+[/\\]\S+$")
+_TABLE = re.compile(r"\s*\||\s*(?:File|Create|Update)\b.{0,10}:\s*\S+$|\S+[/\\]\S+$")
+_DRAWN = re.compile(r"[│├└─]")
 _GREETS = re.compile(
     r"^(?:(?:good (?:point|catch|question|idea|news)|thanks?(?: you)?(?: for [^.!,]*)?|perfect|great|excellent"
     r"|good|done|yes|sure|certainly|absolutely|okay|ok|got it|understood|exactly|ah|alright|sorry|right|nice|now"
     r"|(?:you're|you are)(?: absolutely)? (?:right|correct)|i apologi[sz]e[^.!]*|i (?:see"
-    r"|understand)(?: the (?:issue|problem)(?: now)?)?)\b[,.!:;—– -]*|✅\s*|🎉\s*)+",
+    r"|understand)(?: the (?:issue|problem)(?: now)?)?)\b[,.!:;—– -]*|✅\s*|🎉\s*"
+    # What leads to a finding, in the sentence that has it.
+    r"|(?:looking at|based on|after (?:reviewing|looking at|checking)|from) [^,;:]{3,80}, (?=\w+ )"
+    r"|(?:i|we) (?:can )?(?:now )?(?:see|found|notice)(?: that)? (?!the (?:issue|problem|error)\b)"
+    r"|let me explain[^.:]{0,40}: )+",
     re.I,
 )
 # Offers, intentions, advice and what leads to code: nothing is stated by them.
 _IDLE = re.compile(
-    r"^(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|i can|i could|i'd|i would|now i"
+    r"(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|i can|i could|i'd|i would|now i"
     r"|first|next|then|finally"
     r"|here(?:'s| is| are)|to (?:do|fix|make|use|run|test|add|implement|resolve|address|check|ensure|handle"
     r"|achieve)|you can|you could|you may|you might|you need|you should|you'll|you would"
@@ -31,14 +36,13 @@ _IDLE = re.compile(
     r"|for example|note|remember|run|apply|see|looking at|based on|this (?:should|will|would|ensures|approach"
     r"|change|way|version)|these changes|with (?:these|this)|by (?:making|doing|using)"
     r"|no response|key changes|changes|summary|sources?|feel free|happy|hope|replace|in this|in your|soll ich"
-    r"|möchtest|voulez|quieres)\b|[?？]$|[:：]$|^\W*$",
-    re.I,
+    r"|möchtest|voulez|quieres)\b|\W*$",
 )
-_MOST = 320  # characters
+_MARKS = re.compile(r"\A(?:#+\s*|[✅🎉✨🚀]\s*|\d+\.\s+)+")
 _LISTED = 5  # points of a list
 
 
-def ending(said: Sequence[tuple[str, str]], most: int = _MOST) -> tuple[str, str]:
+def ending(said: Sequence[tuple[str, str]], most: int) -> tuple[str, str]:
     """The words and the id of their message; empty if nothing was stated."""
     for source, words in reversed(said):
         if found := _stated(words, most):
@@ -51,13 +55,15 @@ def _stated(words: str, most: int) -> str:
     points = 0  # of a list that may follow
     for line in _FENCE.sub("\n", unmarked(words)).split("\n"):
         bare = plain(_BULLET.sub("", line))
-        if not bare or _TABLE.search(line) or is_machine(bare) or line.startswith((">", "\t", "      ")):
+        if not bare or line.startswith((">", "\t", "      ")) or is_machine(bare):
+            continue
+        if _TABLE.match(line) or _DRAWN.search(line):
             continue
         listed = _BULLET.match(line) is not None
         if listed and points:
             points -= 1
             kept.append(f"{bare.rstrip('.;,')};")
-        elif listed or not _HEADING.match(line) or re.search(r"[.!]\**$", bare):
+        elif listed or not _HEADING.match(line) or bare.rstrip("*").endswith((".", "!")):
             points = _said(kept, bare, listed, most) or points
         else:
             points = _leads(kept, bare)
@@ -74,11 +80,15 @@ def _said(kept: list[str], line: str, listed: bool, most: int) -> int:
         told = _GREETS.sub("", each).strip()
         if told.endswith((":", "：")):
             points = _leads(kept, told)
-        elif len(told) > 12 and not _IDLE.search(told):
+        elif len(told) > 12 and not _is_idle(told):
             kept.append(_capital(told) if told[-1:] in ".!。" or not listed else f"{_capital(told)};")
         if _full(kept, most):
             break
     return points
+
+
+def _is_idle(told: str) -> bool:
+    return told.endswith(("?", "？", ":", "：")) or _IDLE.match(told.lower()) is not None
 
 
 def _full(kept: list[str], most: int) -> bool:
@@ -88,7 +98,7 @@ def _full(kept: list[str], most: int) -> bool:
 def _leads(kept: list[str], line: str) -> int:
     """A line before a list is kept with so many of its points if it says what they are of."""
     told = _GREETS.sub("", line).strip()
-    if not told.endswith((":", "：")) or len(told.split()) < 3 or _IDLE.search(told.rstrip(":： ")):
+    if not told.endswith((":", "：")) or len(told.split()) < 3 or _is_idle(told.rstrip(":： ")):
         return 0
     kept.append(_capital(told))
     return _LISTED
@@ -96,7 +106,7 @@ def _leads(kept: list[str], line: str) -> int:
 
 def plain(text: str) -> str:
     """Without the signs of Markdown for bold text and code."""
-    return re.sub(r"\*\*|__|^#+\s*|^[✅🎉✨🚀]\s*|^\d+\.\s+", "", text.strip()).strip()
+    return _MARKS.sub("", text.strip().replace("**", "").replace("__", ""), 1).strip()
 
 
 def _capital(text: str) -> str:

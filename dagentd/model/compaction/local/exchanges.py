@@ -43,7 +43,8 @@ class Use:
 
 @dataclass
 class Exchange:
-    """`asked` is empty for what goes on from before, and for a command of the program."""
+    """`asked` is empty for what goes on from before, for a command of the program, and where `wordless`: a message with
+    output or a picture, and nothing that the user typed."""
 
     asked: str = ""
     spoken: tuple[tuple[str, bool], ...] = ()  # by a user, paragraph by paragraph
@@ -53,6 +54,7 @@ class Exchange:
     checks: list[tuple[Check, str]] = field(default_factory=list)
     pasted: str = ""
     stopped: bool = False
+    wordless: bool = False
 
     @cached_property
     def orders(self) -> list[Order]:
@@ -72,6 +74,8 @@ def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
             found[-1].stopped = True
         if turn.role == "user":
             said = typed(turn.words) if not command else Typed((), "")
+            if not command and found[-1].answered and _is_wordless(said, turn):
+                found.append(Exchange(sources=[turn.id], wordless=True))
             if command := is_command(turn.words):
                 found.append(Exchange(stopped=True))
             if said.text and said.text not in known:
@@ -86,7 +90,12 @@ def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
             use = _taken(tool, turn.id, found[-1], calls)
             if (told := own_words(use)) is not None:
                 _asked(found, typed(told), turn)
-    return [each for each in found if each.asked or each.answered or each.checks]
+    return [each for each in found if each.asked or each.answered or each.checks or each.wordless]
+
+
+def _is_wordless(said: Typed, turn: Turn) -> bool:
+    """What is answered next belongs to it and not to the request before; the program's own notices have words."""
+    return not said.text and not turn.tools and (bool(said.pasted) or not re.search(r"\w", turn.words))
 
 
 def _asked(found: list[Exchange], said: Typed, turn: Turn) -> None:

@@ -13,54 +13,53 @@ from dagentd.model.compaction.local.typed import sentences, trimmed
 _OPENS = r"(?:^|[,;:–—]\s*|\b(?:please|and|but|also|so|just|then|now|let'?s|should|must|can you|could you|you can) )"
 _WORDS = re.compile(
     r"\b(?:never|always|must|mustn'?t|only|instead|rather than|prefer|make sure|be sure|ensure|keep in mind|remember to"
-    r"|from now on|go with|stick (?:to|with)|switch to|no longer|needs? no|(?:should|must|may|shall)(?: not|n'?t)"
+    r"|from now on|go with|stick (?:to|with)|switch to|no longer|needs? no|(?:is|are) to be|has to"
+    r"|(?:should|must|may|shall)(?: not|n'?t)"
     r"|i(?:'d| would) (?:like|prefer|rather|go)|(?:don'?t|do not) (?:want|need)|(?<=\w )without"
-    r"|nie|niemals|immer|muss|müssen|soll|sollen|nur|stattdessen|statt|darf|dürfen|kein(?:e[nrms]?)?|verwende"
-    r"|benutze|lass"
-    r"|nunca|siempre|debe[ns]?|sólo|solo|en lugar de|en vez de|usa|utiliza|mantén|prefiero"
-    r"|jamais|toujours|doit|doivent|seulement|uniquement|plutôt|au lieu|utilise[rz]?|garde[rz]?|il faut"
+    r"|nie|niemals|immer|muss|müssen|soll|sollen|nur|stattdessen|statt|darf|dürfen|verwende|benutze|lass"
+    r"|kein|keine|keinen|keiner|keinem|keines"
+    r"|nunca|siempre|debe|deben|debes|sólo|solo|en lugar de|en vez de|usa|utiliza|mantén|prefiero"
+    r"|jamais|toujours|doit|doivent|seulement|uniquement|plutôt|au lieu|il faut"
+    r"|utilise|utiliser|utilisez|garde|garder|gardez"
     r"|ne \w+ (?:pas|plus|que))\b"
     r"|不要|不能|不准|不许|别|必须|必須|一定要|务必|只能|只用|只要|总是|始终|永远|绝不|禁止|改用|请用|使用|保持|不得"
     r"|しないで|ないで|必ず|絶対|だけ|のみ|使って|使う|てはいけない|べき|代わりに|ではなく",
-    re.I,
 )  # fmt: skip
-_OPENING = re.compile(
-    rf"{_OPENS}(?:do not|don'?t|dont|use|keep|no(?! (?:problem|worries|idea))|not|avoid|stop|leave|bitte nicht"
-    rf"|nicht|ne|no \w+es)\b",
-    re.I,
+_COMMANDS = (
+    r"do not|don'?t|dont|use|keep|no(?! (?:problem|worries|idea|better|worse|change|luck|effect)\b)"
+    r"|not|avoid|stop|leave|bitte nicht|nicht|ne|no \w+es"
 )
+_OPENING = re.compile(rf"{_OPENS}(?:{_COMMANDS})\b")
 _FIRST = re.compile(
     r"^(?:never|always|do not|don'?t|dont|must|only|use|keep|no|avoid|make sure|ensure|nie|niemals|immer|nur|nunca"
     r"|siempre|ne|jamais|toujours|不要|必须|禁止|必ず|絶対)\b",
-    re.I,
 )
-_SHOULD = re.compile(r"\bshould\b(?! (?:work|be (?:fine|ok)|i\b|we\b))", re.I)
+_SHOULD = re.compile(r"\bshould\b(?! (?:work|be (?:fine|ok)|i\b|we\b))")
 # Said of what is: who sees, gets or has a thing orders nothing by it.
 _TELLS = re.compile(
     r"^(?:(?:but|and|so|no|hm+|well|ok(?:ay)?|like|basically),? )*(?:(?:i|we|it|that|this|there|you|he|she|they"
     r"|still|the \w+) (?:still |now |also |just |only |already |always |never |think |guess )*"
     r"(?:don'?t|do not|doesn'?t|didn'?t|can'?t|cannot|see|get|got|have|had|has|made|changed|did|was|were|is|am|are"
     r"|tried|works?|worked|keeps?|shows?|showed|fails?|failed)\b(?! (?:to|want|need|like|no\b|only\b))"
+    r"|(?:the|my|our|his|her|their|these|those|all)(?: \w+){1,3} (?:never|always|only|no longer) \w+(?:s|ed)\b"
     r"|(?:when|if|while|since|because) .{0,40}\bi (?:get|got|see|have)\b|let'?s say|unlike|(?:this|that"
     r"|it) (?!needs|has\b)\w+s\b)",
-    re.I,
 )
 _ASKS = re.compile(
-    r"[?？]\s*$|^(?:what|why|how|where|when does|which|who|is|are|does|do (?:i|we|you)|did|was|were|has|have|any"
+    r"(?:what|why|how|where|when does|which|who|is|are|does|do (?:i|we|you)|did|was|were|has|have|any"
     r"|will|would it|warum|wie|wo|qué|cómo|pourquoi|comment)\b",
-    re.I,
 )
 _FIRM = re.compile(
     r"\b(?:never|always|instead|keep|prefer|don'?t|do not|must|nie|immer|statt|nunca|siempre|jamais)\b|不要|必须|必ず",
-    re.I,
 )
 _REQUESTS = re.compile(
-    r"^(?:(?:and|also|so|please|ok(?:ay)?),? )*(?:can|could|would|will|shall|should|perhaps|maybe|may)\b", re.I
+    r"^(?:(?:and|also|so|please|ok(?:ay)?),? )*(?:can|could|would|will|shall|should|perhaps|maybe|may)\b",
 )
 _QUOTED = re.compile(r"\"[^\"]{8,}\"|'[^']{8,}'|`[^`]{8,}`|“[^”]{8,}”")
 # Each order has one of the words of the table, but for other scripts: most sentences need no more than this look.
-_LETTERS = re.compile(r"[a-z]{2,}")
-_HINTS = frozenset(_LETTERS.findall(f"{_WORDS.pattern} {_OPENING.pattern} should".lower())) - {"be", "to", "you", "and"}
+_LETTERS = str.maketrans({sign: " " for sign in map(chr, range(128)) if not sign.islower()})
+_HINTS = {word for word in f"{_WORDS.pattern} {_COMMANDS} should".translate(_LETTERS).split() if len(word) > 1}
+_HINTS -= {"to", "is", "are", "in", "on", "from"}
 _WORD = re.compile(r"\d+|[^\W_]{4,}|[\u3040-\u30ff\u4e00-\u9fff]{2}")
 _COMMON = frozenset((
     "please", "should", "would", "could", "must", "always", "never", "only", "instead", "that", "this", "with", "from",
@@ -88,23 +87,22 @@ def orders(spoken: Iterable[tuple[str, bool]], source: str) -> Iterator[Order]:
     """Where nobody speaks, only what begins as an order is one."""
     for paragraph, speaks in spoken:
         for each in sentences(paragraph):
-            if is_order(each) and (speaks or _FIRST.match(each)):
+            if is_order(each) and (speaks or _FIRST.match(each.lower())):
                 yield Order(trimmed(each, _LONGEST), source)
 
 
 def is_order(sentence: str) -> bool:
-    """By what is said, not by what is quoted in it."""
-    if sentence.isascii() and _HINTS.isdisjoint(_LETTERS.findall(sentence.lower())):
+    """By what is said, not by what is quoted in it. Patterns that know one case are three times as fast."""
+    lower = sentence.lower()
+    if sentence.isascii() and _HINTS.isdisjoint(lower.translate(_LETTERS).split()):
         return False
-    own = _QUOTED.sub("…", sentence)
-    if (
-        len(own) < 6
-        or own.endswith((":", "："))
-        or (_TELLS.search(own) and not re.search(r"\bmust\b|\binstead\b", own, re.I))
-    ):
+    own = _QUOTED.sub("…", lower)
+    if len(own) < 6 or own.endswith((":", "：")):
         return False
-    if _ASKS.search(own):
-        return bool(_FIRM.search(own)) and bool(_REQUESTS.search(own))
+    if _TELLS.match(own) and not re.search(r"\bmust\b|\binstead\b", own):
+        return False
+    if _ASKS.match(own) or own.endswith(("?", "？")):
+        return bool(_FIRM.search(own)) and bool(_REQUESTS.match(own))
     return bool(_WORDS.search(own) or _OPENING.search(own) or _SHOULD.search(own))
 
 

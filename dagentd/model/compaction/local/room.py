@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 from dagentd.model.compaction.checkpoints import BULLET, FRAME
 from dagentd.model.compaction.items import Item, Record
 from dagentd.model.compaction.local.typed import trimmed
-from dagentd.model.compaction.local.writing import ARROW, asked_of
+from dagentd.model.compaction.local.writing import ARROW, COMMIT, asked_of, has_substance
 
 _LAST = 3  # turns that are told whole
+_LEAST = 10  # tokens that the shortest entry has
 _SHORT = 120  # characters of an older request where not all have room
 
 
@@ -22,7 +24,7 @@ def fitted(record: Record, limit: int, count: Callable[[str], int]) -> tuple[Rec
     turns = [item for item in record.items if item.kind == "turn" and not item.pinned]
     for item in record.items:
         if item.pinned:
-            room.force(item)
+            room.take(item, math.inf)
     for item in reversed([item for item in record.items if _is_order(item)]):
         room.take(item, room.most)
     for item in record.items:
@@ -42,22 +44,14 @@ class _Room:
     def size(self, item: Item) -> int:
         return self._count(f"{item.entry} {item.quote}") + BULLET
 
-    def force(self, item: Item) -> None:
-        self.used += self.size(item)
-        self.kept[item.id] = item
-
-    def take(self, item: Item, room: int) -> bool:
-        if self.used + self.size(item) > room:
+    def take(self, item: Item, most: float) -> bool:
+        """In place of its shorter form, where that is there already."""
+        more = self.size(item) - (self.size(self.kept[item.id]) if item.id in self.kept else 0)
+        if more <= 0 or self.used + more > most:
             return False
-        self.force(item)
+        self.used += more
+        self.kept[item.id] = item
         return True
-
-    def longer(self, item: Item) -> None:
-        """In place of its shorter form, if that has room."""
-        more = self.size(item) - self.size(self.kept[item.id])
-        if self.used + more <= self.half:
-            self.used += more
-            self.kept[item.id] = item
 
 
 def _is_order(item: Item) -> bool:
@@ -65,18 +59,34 @@ def _is_order(item: Item) -> bool:
 
 
 def _take_turns(room: _Room, turns: list[Item]) -> None:
+    """Breadth before depth: how each turn ended in a sentence, before any of the older ones is told whole. A request of
+    a few words says nothing without its ending, and waits for it."""
     newest = turns[::-1]
     for item in newest[:_LAST]:
         room.take(item, room.half) or room.take(_asked(item), room.half)
     older = newest[_LAST:]
     for item in older:
-        room.take(_asked(item), room.half)
-    for item in older:
-        if item.id in room.kept:
-            room.longer(item)
+        if has_substance(asked_of(item.text)) or ARROW not in item.text:
+            room.take(_asked(item), room.half)
+    for form in (_briefly, _asked, _whole):
+        for item in older:
+            if room.used + _LEAST > room.half:
+                return
+            room.take(form(item), room.half)
 
 
 def _asked(item: Item) -> Item:
     """Only what was asked; of what nobody asked, how it ended."""
-    text = asked_of(item.text) if ARROW in item.text else item.text
-    return replace(item, text=trimmed(text, _SHORT))
+    return replace(item, text=trimmed(asked_of(item.text), _SHORT))
+
+
+def _briefly(item: Item) -> Item:
+    """Of an ending what was committed says most."""
+    asked, arrow, ended = item.text.partition(ARROW)
+    committed = ended.rpartition(COMMIT)[2] if COMMIT in ended else ""
+    shown = f"{COMMIT}{trimmed(committed, _SHORT)}" if committed else trimmed(ended, _SHORT)
+    return replace(item, text=f"{trimmed(asked, _SHORT)}{arrow}{shown}")
+
+
+def _whole(item: Item) -> Item:
+    return item

@@ -12,14 +12,8 @@ from dagentd.model.compaction.local.exchanges import Use
 
 _LIST = re.compile(r"todo|update_plan|task_?list", re.I)
 _BOX = re.compile(r"^\s*(?:[-*]|\d+[.)])\s*\[(.)\]\s*(.+?)\s*$", re.M)
-_STATES = {
-    "x": "completed",
-    "X": "completed",
-    " ": "pending",
-    "-": "in_progress",
-    "~": "in_progress",
-    "/": "in_progress",
-}
+_STATES = {"x": "completed", "X": "completed", "-": "in_progress", "~": "in_progress", "/": "in_progress"}
+_TEXTS = ("content", "step", "title", "subject", "text", "description")
 _OVER = ("completed", "complete", "done", "cancelled", "canceled", "deleted", "skipped")
 _EDITS = re.compile(r"edit|write|create_?file|patch|replace|insert|^create$|delete_file|save", re.I)
 _NOT_FILES = re.compile(r"todo|plan|memory|task", re.I)
@@ -30,6 +24,7 @@ _PLACE = re.compile(
     r"|\d{1,3}(?:\.\d{1,3}){3}):\d{2,5})\b|(https?://[^\s\"'<>)\\]+)"
 )
 _SYSTEM = re.compile(r"^(?:/dev/|/bin/|/usr/(?:local/)?bin|/etc/|/proc/|/tmp/?$)")
+_LOOKS = re.compile(r"(?:ls|cat|head|tail|grep|rg|find|echo|cd|pwd|wc|sed|git (?:status|diff|log|add))\b")
 _RECURS, _FACTS, _FACT = 3, 14, 120
 
 Todo = tuple[str, str, str]  # text, state, id of the message
@@ -43,10 +38,8 @@ def todos(uses: Iterable[Use], known: list[Todo]) -> list[Todo]:
             known = _task(given, known, use)
         elif _LIST.search(use.name) and use.failed is not True:
             listed = [*_listed(given, use)]
-            merged = (
-                {text: (text, state, source) for text, state, source in known} if given.get("merge") is True else {}
-            )
-            known = [*(merged | {each[0]: each for each in listed}).values()] if listed else known
+            before = known if given.get("merge") is True else []
+            known = [*{each[0]: each for each in (*before, *listed)}.values()] if listed else known
     return known
 
 
@@ -56,14 +49,7 @@ def _listed(given: Mapping[str, Any], use: Use) -> Iterator[Todo]:
             yield from ((text, _STATES.get(sign, "pending"), use.source) for sign, text in _BOX.findall(value))
         for each in value if isinstance(value, list) else []:
             fields = each if isinstance(each, dict) else {}
-            text = next(
-                (
-                    fields[key]
-                    for key in ("content", "step", "title", "subject", "text", "description")
-                    if isinstance(fields.get(key), str)
-                ),
-                "",
-            )
+            text = next((fields[key] for key in _TEXTS if isinstance(fields.get(key), str)), "")
             if text.strip():
                 yield " ".join(text.split()), str(fields.get("status", "pending")), use.source
 
@@ -89,11 +75,7 @@ def is_over(state: str) -> bool:
 def commits(uses: Iterable[Use]) -> Iterator[tuple[str, str]]:
     """Short hash and subject, as git says them."""
     for use in uses:
-        if (
-            use.failed is not True
-            and use.result.find("]") > 0
-            and (use.name == "commit" or "commit" in command_of(use))
-        ):
+        if use.failed is not True and "]" in use.result and (use.name == "commit" or "commit" in command_of(use)):
             yield from ((sha[:7], subject.strip()) for sha, subject in _COMMIT.findall(use.result))
 
 
@@ -154,22 +136,10 @@ def recurring(uses: Iterable[Use], files: Counter[str]) -> list[str]:
         told = [command, *use.paths, *(value for value in _texts(use.input) if value.startswith("http"))]
         places = {next(filter(None, match)).rstrip("/.,:") for each in told for match in _PLACE.findall(each[:2000])}
         found.update(place for place in places if len(place) <= _FACT and not _SYSTEM.match(place))
-        if (
-            command
-            and "\n" not in command
-            and len(command) <= _FACT
-            and not re.match(
-                r"(?:ls|cat|head|tail|grep|rg|find|echo|cd|pwd|wc|sed|git (?:status|diff|log|add))\b", command
-            )
-        ):
+        if command and "\n" not in command and len(command) <= _FACT and not _LOOKS.match(command):
             found[f"`{command}`"] += 1
-    known = [path for path, _ in files.items()]
-    kept = [
-        text
-        for text, times in found.most_common()
-        if times >= _RECURS and not any(text in path or path in text for path in known)
-    ]
-    return kept[:_FACTS]
+    often = (text for text, times in found.most_common() if times >= _RECURS)
+    return [text for text in often if not any(text in path or path in text for path in files)][:_FACTS]
 
 
 def _texts(given: Any) -> list[str]:

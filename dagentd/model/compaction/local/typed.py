@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 # A tag with a hyphen is a wrapper of the program, as in <system-reminder>; nobody types one.
@@ -20,7 +22,7 @@ _MACHINE = re.compile(
     | (?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s/|\d{1,3}(?:\.\d{1,3}){3}\b             # requests
     | \[?(?:debug|info|warn(?:ing)?|error|trace|fatal|notice)\]?\s*[:|\]]\s                # levels of logs
     | at\s+\S+.*[:(]\d+|File\s".+",\sline|Traceback|\w*(?:Error|Exception|Warning):\s      # traces
-    | npm\s(?:ERR!|WARN|notice|error)|E\s{2,}\S
+    | npm\s(?:ERR!|WARN|notice|error)|E\s{2,}\S|test\s\S+\s\.{3}\s|test\sresult:|thread\s'.*panicked|running\s\d+\stest
     | (?:PASS|FAIL|FAILED|ok|PASSED)\s+\S+[./:]|={4,}|-{5,}|_{4,}|\d+\s(?:passed
     |failed|errors?|warnings?)\b
     | (?:import|from\s\S+\simport|def|class|return|const|let|var|function|func|package|public|private|static
@@ -39,8 +41,7 @@ _ABBREVIATED = ("e.g.", "i.e.", "etc.", "vs.", "cf.", "bzw.", "z.B.", "ca.", "Nr
 _SPEAKS = re.compile(
     r"\b(?:i|i'm|i'd|me|my|mine|we|us|our|you|your|please|let'?s|pls|plz|ich|mir|mich|wir|uns|du|dir|dein\w*|sie"
     r"|ihr|bitte|yo|mi|nosotros|tú|usted|por favor|quiero|je|j'ai|nous|vous|moi|mon|ma|merci|veux)\b"
-    r"|[我你您请們们私僕君]|ください|下さい|して",
-    re.I,
+    r"|[我你您请們们私僕君]|ください|下さい|して"
 )
 _NUMBERED = re.compile(r"\s*\d{1,2}\.")
 _LONG = 240  # characters of a paragraph
@@ -61,10 +62,9 @@ class Typed:
     def spoken(self) -> tuple[tuple[str, bool], ...]:
         """Each with whether somebody speaks in it: a long one in which nobody does is a finding or a report that was
         pasted as prose, and so is all of a long message."""
-        report = len(self.text) > 2 * _LONG and not _SPEAKS.search(self.text)
-        return tuple(
-            (each, not report and (len(each) < _LONG or bool(_SPEAKS.search(each)))) for each in self.paragraphs
-        )
+        speaks = [len(each) < _LONG or _SPEAKS.search(each.lower()) is not None for each in self.paragraphs]
+        report = len(self.text) > 2 * _LONG and not _SPEAKS.search(self.text.lower())
+        return tuple((each, one and not report) for each, one in zip(self.paragraphs, speaks, strict=True))
 
 
 def is_command(words: str) -> bool:
@@ -116,16 +116,15 @@ def _machine(lines: list[str]) -> list[bool]:
     return found
 
 
-def sentences(text: str) -> list[str]:
+def sentences(text: str) -> Iterator[str]:
     """In order, each on one line, bullets without their dash."""
-    found, start = list[str](), 0
-    for match in _END.finditer(text):
-        piece = text[start : match.end()]
-        if not piece.endswith(_ABBREVIATED) and not (len(piece) < 6 and _NUMBERED.fullmatch(piece)):
-            found.append(piece)
-            start = match.end()
-    flat = (" ".join(_BULLET.sub("", piece, 1).split()) for piece in (*found, text[start:]))
-    return [each for each in flat if each]
+    start = 0
+    for end in chain((match.end() for match in _END.finditer(text)), (len(text),)):
+        piece = text[start:end]
+        if end == len(text) or not (piece.endswith(_ABBREVIATED) or (len(piece) < 6 and _NUMBERED.fullmatch(piece))):
+            start = end
+            if flat := " ".join(piece.split()):
+                yield _BULLET.sub("", flat, 1) if flat[0] in "-*•0123456789" else flat
 
 
 def trimmed(text: str, most: int) -> str:

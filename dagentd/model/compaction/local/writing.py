@@ -9,17 +9,16 @@ from dataclasses import replace
 
 from dagentd.model.compaction.items import Item, Record, new
 from dagentd.model.compaction.local import orders, state
-from dagentd.model.compaction.local.checks import Run, key_of, runs
+from dagentd.model.compaction.local.checks import Run, key_of, runs, telling
 from dagentd.model.compaction.local.endings import ending
 from dagentd.model.compaction.local.exchanges import Exchange
 from dagentd.model.compaction.local.typed import sentences, trimmed
 
-ARROW = " → "
-_ASKED, _GOAL = 280, 400  # characters
+ARROW, COMMIT = " → ", "(commit "
+_ASKED, _ENDED, _GOAL = 280, 320, 400  # characters
 _CHANGES = re.compile(
     r"\b(?:prefer|rather have|instead of|from now on|change of plan|new (?:task|goal|plan)|stattdessen|ab jetzt"
-    r"|en lugar de|plutôt)\b|改为|代わりに",
-    re.I,
+    r"|en lugar de|plutôt)\b|改为|代わりに"
 )
 _THEN, _SHARED = " Then: ", 2  # words that a request shares with the goal that it changes
 _AGAIN = re.compile(
@@ -27,11 +26,12 @@ _AGAIN = re.compile(
     r"|immer noch|fehler|geht nicht|sigue|falla|encore|erreur|bug)\b|还是|错误|不行|まだ|エラー",
     re.I,
 )
-_THIN = 9  # words up to which a complaint is a link of a chain
+_EMPTY = re.compile(rf"\b\w+n['’]?t\b|{_AGAIN.pattern}", re.I)  # of what a complaint is about
+_THIN = 14  # words up to which a complaint is a link of a chain
+_HEARD = 4000  # characters of an answer whose words are known then
 _SUBSTANCE = 8  # words; a sign of a script without blanks counts half
 _SINGLE = ("files", "commits")  # kinds of which there is one item
-_EDITED = "Edited "
-_COMMITS = "Commits: "
+_EDITED, _COMMITS = "Edited ", "Commits: "
 _NAMED, _LISTED = 3, 15  # commits of one turn, and those that no turn names
 _IDLE = re.compile(
     r"^(?:yes|no|ok(?:ay)?|sure|go(?: ahead| on)?|continue|proceed|thanks?(?: you)?|good|great|nice|perfect"
@@ -98,18 +98,19 @@ def written(record: Record, found: Sequence[Exchange], at: str, more_commits: Se
 
 def _goal(known: str, found: Sequence[Exchange]) -> str:
     """The first request that has substance, and the newest that changes it."""
-    asked = [each.asked for each in found if _substance(each.asked)]
+    asked = [each.asked for each in found if has_substance(each.asked)]
     first, _, then = known.partition(_THEN)
     if not first and asked:
         first, asked = trimmed(asked[0], _GOAL), asked[1:]
     about = orders.content(first)
-    changed = [each for each in asked if _CHANGES.search(each[:_GOAL]) and len(about & orders.content(each)) >= _SHARED]
+    changes = (each for each in asked if _CHANGES.search(each[:_GOAL].lower()))
+    changed = [each for each in changes if len(about & orders.content(each)) >= _SHARED]
     then = trimmed(changed[-1], _GOAL // 2) if changed else then
     return f"{first}{_THEN}{then}" if then else first
 
 
-def _substance(text: str) -> bool:
-    many = len(text.split()) >= _SUBSTANCE
+def has_substance(text: str) -> bool:
+    many = len(text[:400].split()) >= _SUBSTANCE
     return many or (not text.isascii() and sum(map("\u2e80".__le__, text)) >= 2 * _SUBSTANCE)
 
 
@@ -118,8 +119,8 @@ def _write_turns(writer: _Writer, found: Sequence[Exchange]) -> None:
     belongs to the last one of the round before."""
     earlier = [(item.list, item.text, [*item.sources]) for item in writer.take("turn")]
     found = _chained(found)
-    told = [_told(each) for each in found]
-    if found and not found[0].asked:
+    told = [_told(each, last=at == len(found)) for at, each in enumerate(found, 1)]
+    if found and not found[0].asked and not found[0].wordless:
         text, sources = told.pop(0)[1:]
         if earlier:
             name, asked, ids = earlier[-1]
@@ -138,25 +139,31 @@ def _chained(found: Sequence[Exchange]) -> list[Exchange]:
     """ "Still broken" is a link of the chain before it: what was asked first, and how the last link ended."""
     kept: list[Exchange] = []
     for each in found:
-        thin = 0 < len(each.asked.split()) <= _THIN and _AGAIN.search(each.asked)
-        if thin and kept and kept[-1].asked:
-            last = kept[-1]
-            kept[-1] = replace(
-                last,
-                said=[*last.said, *each.said],
-                uses=[*last.uses, *each.uses],
-                sources=[*last.sources, *each.sources],
-            )
+        if kept and kept[-1].asked and _is_link(each, kept[-1]):
+            first = kept[-1]
+            said, uses = [*first.said, *each.said], [*first.uses, *each.uses]
+            kept[-1] = replace(first, said=said, uses=uses, sources=[*first.sources, *each.sources])
         else:
             kept.append(each)
     return kept
 
 
-def _told(each: Exchange) -> tuple[str, str, list[str]]:
-    ended, source = ("", "") if each.stopped and not each.asked else ending(each.said)
+def _is_link(each: Exchange, last: Exchange) -> bool:
+    """A short complaint that names nothing new; what it names first is a request of its own."""
+    if not 0 < len(each.asked.split()) <= _THIN or not _AGAIN.search(each.asked):
+        return False
+    known = orders.content(" ".join((last.asked, *(words[:_HEARD] for _, words in last.said))))
+    return orders.content(_EMPTY.sub("", each.asked)) <= known
+
+
+def _told(each: Exchange, last: bool) -> tuple[str, str, list[str]]:
+    most = _ENDED * 2 if last else _ENDED
+    ended, source = ("", "") if each.stopped and not each.asked else ending(each.said, most)
     made = "; ".join(f"{sha} {subject}" for sha, subject in [*state.commits(each.uses)][-_NAMED:])
-    ended = f"{ended} (commit {made})".strip() if made else ended
+    ended = f"{ended} {COMMIT}{made})".strip() if made else ended
     asked = "" if _IDLE.match(each.asked) else trimmed(_beside_orders(each), _ASKED)
+    if each.wordless and (line := telling(each.pasted, or_last=False)):
+        asked = f"(pasted) {line}"
     text = ARROW.join(filter(None, (asked, ended)))
     name = "pending" if asked and not each.answered and not each.stopped else "completed"
     return name, text, [*each.sources, *([source] if source else [])]
@@ -165,8 +172,8 @@ def _told(each: Exchange) -> tuple[str, str, list[str]]:
 def _beside_orders(each: Exchange) -> str:
     """What was asked without the orders in it, which stand among the decisions; unless there was nothing else."""
     said = {one.text for one in each.orders}
-    rest = [one for one in sentences(each.asked) if one not in said]
-    return " ".join(rest) if _substance(" ".join(rest)) or not said else each.asked
+    rest = [one for one in sentences(each.asked[: 2 * _ASKED]) if one not in said]
+    return " ".join(rest) if has_substance(" ".join(rest)) or not said else each.asked
 
 
 def _write_todos(writer: _Writer, found: Sequence[Exchange]) -> str:
