@@ -165,7 +165,7 @@ def settled(seen: Marks, begin: int) -> Marks | None:
 
 def _excludes(worktree: Path) -> list[Path]:
     own = _git_dir(worktree)
-    with contextlib.suppress(OSError):  # it was removed at this moment
+    with contextlib.suppress(OSError, DagentdError):  # it was removed at this moment, or is no repository's
         return [] if own is None else [git.common_dir(own) / "info" / "exclude"]
     return []
 
