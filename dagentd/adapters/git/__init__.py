@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from dagentd.adapters import disk, files
+from dagentd.adapters import beneath, disk, files
 from dagentd.errors import CorruptFile, NotAllowed, NotFound
 from dagentd.model.project import Project
 
@@ -54,7 +54,7 @@ def common_dir(git_dir: Path) -> Path:
     pointer = git_dir / "commondir"
     if not pointer.is_file():
         return git_dir
-    return (git_dir / _content(pointer, _POINTER).rstrip("\n")).resolve()
+    return beneath.real(git_dir / _content(pointer, _POINTER).rstrip("\n"))
 
 
 def check_belongs(worktree: Path, common: Path) -> None:
@@ -63,17 +63,18 @@ def check_belongs(worktree: Path, common: Path) -> None:
     own = git_dir(worktree)
     if own is None:
         return
-    homes = [Path(os.path.realpath(home)) for home in (worktree, common)]
-    for folder in map(os.path.realpath, _parts(own, common)):
-        if not any(Path(folder).is_relative_to(home) for home in homes):
-            raise NotAllowed("is the worktree of another repository", path=worktree, hint="Look at its .git.")
+    with disk.explained(worktree):  # a link may be exchanged while it is followed
+        homes = [beneath.place_of(worktree), common.resolve()]
+        for folder in (part.resolve() for part in _parts(own, common)):
+            if not any(folder.is_relative_to(home) for home in homes):
+                raise NotAllowed("is the worktree of another repository", path=worktree, hint="Look at its .git.")
 
 
 def _parts(own: Path, common: Path) -> Iterator[Path]:
     """What must lie in the project: of its own git folder no more, because what lies in that is the user's choice."""
     shared = common_dir(own)
     yield from (own, shared)
-    if os.path.realpath(shared) != os.path.realpath(common):
+    if shared.resolve() != common.resolve():
         objects = shared / "objects"
         yield from (objects, shared / "refs", shared / "packed-refs")
         yield from _linked_in(objects, objects / "pack", objects / "info")
@@ -85,7 +86,7 @@ def _check_alternates(objects: Path, allowed: Path) -> None:
     file = objects / "info" / "alternates"
     with contextlib.suppress(FileNotFoundError):
         borrowed = objects / _content(file, _POINTER).rstrip("\n")
-        if os.path.realpath(borrowed) != os.path.realpath(allowed):
+        if borrowed.resolve() != allowed.resolve():
             raise NotAllowed("borrows from another repository", path=file, hint="Run `git repack -a -d` there.")
 
 
@@ -104,7 +105,7 @@ def is_bare(git_dir: Path) -> bool:
 
 def _content(path: Path, limit: int) -> str:
     """Of a small file that git keeps, behind links too as git follows them. An agent can put one of any size there."""
-    return os.fsdecode(files.read(Path(os.path.realpath(path)), limit))
+    return os.fsdecode(files.read(beneath.real(path), limit))
 
 
 def _common_dir(folder: Path) -> Path | None:

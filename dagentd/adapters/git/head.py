@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagentd.adapters import disk, files, git
+from dagentd.adapters import beneath, disk, files, git
 from dagentd.adapters.git.command import ask
 from dagentd.errors import CorruptFile, DagentdError, NotFound
 
@@ -79,7 +79,7 @@ def _ref(own: Path, name: bytes) -> bytes | None:
     """Loose before packed: git writes the packed one first and then removes the loose one."""
     common = git.common_dir(own)
     folder = own if name.startswith(_OF_ONE_WORKTREE) else common
-    refs = Path(os.path.realpath(folder / "refs"))  # below it, no link is followed to a branch of another repository
+    refs = beneath.real(folder / "refs")  # below it, no link is followed to a branch of another repository
     loose = refs / os.fsdecode(name.removeprefix(b"refs/"))
     try:
         return files.read(loose, _REF_LIMIT, refs).strip() if loose.is_file() else _packed(common / "packed-refs", name)

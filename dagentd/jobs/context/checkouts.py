@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dagentd.adapters import git, marks
+from dagentd.adapters import beneath, git, marks
 from dagentd.adapters.git import repository
 from dagentd.adapters.git.repository import Head, Listing, Snapshot
 from dagentd.errors import DagentdError
@@ -149,7 +149,7 @@ def _marks(worktree: Path, sources: frozenset[Path]) -> Marks:
 
 
 def marks_of(paths: Iterable[Path | str]) -> Marks:
-    return tuple((str(path), str(real := texts.real(Path(path))), marks.of(real)) for path in paths)
+    return tuple((str(path), str(real := beneath.real(path)), marks.of(real)) for path in paths)
 
 
 def again(known: Marks) -> Marks:
