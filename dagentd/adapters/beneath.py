@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-TREE = ".dagent"
+TREE, WORKTREES = ".dagent", ".dagent-worktrees"
 # What is reached so, and how much of that belongs to the folder that it must not lead out of.
 _INSIDE = ((f"/{TREE}/", ""), ("/.git/dagentd/", "/.git"))
 _FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
@@ -61,6 +61,20 @@ def opened_folder(path: str | Path) -> int:
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     where = _confined(text)
     return os.open(text, flags) if where is None else _beneath(*where, flags, text)
+
+
+def place_of(worktree: Path) -> Path:
+    """Where a worktree really is. No link counts in its own place, nor in that of the folder that holds all."""
+    root, name = _holder(str(worktree))
+    return real(root) / name
+
+
+def real(path: str | Path) -> Path:
+    """As it is where a link is exchanged while it is followed: what is opened then has a link in it, and is refused."""
+    try:
+        return Path(os.path.realpath(path))
+    except OSError:
+        return Path(path)
 
 
 def opened_real(path: Path, root: Path, flags: int) -> int:
@@ -117,15 +131,36 @@ def _confined(folder: str) -> tuple[str, str] | None:
 
 
 def _beneath(root: str, way: str, flags: int, told: str, resolve: int = 0) -> int:
-    top = os.open(root, _FOLDER)
     try:
-        return (_by_kernel if _has_openat2() else _part_by_part)(top, way, flags, resolve)
+        with _opened_root(root) as top:
+            return _resolved(top, way, flags, resolve)
     except OSError as error:
         left = error.errno == errno.EXDEV  # which elsewhere says that a rename crosses file systems
         number = errno.ELOOP if left else error.errno or errno.EIO
         raise OSError(number, os.strerror(number), told) from None
-    finally:
-        os.close(top)
+
+
+@contextlib.contextmanager
+def _opened_root(root: str) -> Iterator[int]:
+    """A worktree that is exchanged for a link to another project's is refused too: see `layout.checkouts`."""
+    with contextlib.ExitStack() as held:
+        project, name = _holder(root)
+        top = os.open(project, _FOLDER)
+        held.callback(os.close, top)
+        if name:
+            top = _resolved(top, name, _FOLDER, _NO_LINKS)
+            held.callback(os.close, top)
+        yield top
+
+
+def _holder(worktree: str) -> tuple[str, str]:
+    """The project that a worktree lies in and the way to it from there; without a way what is no such worktree."""
+    root, found, name = worktree.rpartition(f"/{WORKTREES}/")
+    return (root or "/", f"{WORKTREES}/{name}") if found and "/" not in name else (worktree, "")
+
+
+def _resolved(top: int, way: str, flags: int, resolve: int) -> int:
+    return (_by_kernel if _has_openat2() else _part_by_part)(top, way, flags, resolve)
 
 
 def _by_kernel(top: int, way: str, flags: int, resolve: int) -> int:

@@ -9,7 +9,15 @@ from pathlib import Path
 from dagentd.adapters import beneath, disk
 from dagentd.errors import DagentdError, NotAllowed, told
 from dagentd.model.project import FeatureFolder, Project
-from dagentd.store.layout import WORKTREES, checkouts, feature_groups, features, folder_names, trees
+from dagentd.store.layout import (
+    WORKTREES,
+    checkouts,
+    feature_groups,
+    features,
+    folder_names,
+    foreign_links,
+    trees,
+)
 
 
 def closed(project: Project) -> Iterator[DagentdError]:
@@ -28,6 +36,9 @@ def _found(project: Project) -> Iterator[DagentdError]:
         yield NotAllowed("is a link that leads nowhere", path=worktrees, hint="Replace the link by a folder.")
     else:
         yield from _unseen(worktrees)
+    for link in foreign_links(project):
+        told = "is a link, and to no worktree of this repository"
+        yield NotAllowed(told, path=link, hint="Replace the link by a folder.")
     for tree in checkouts(project):
         yield from _closed(tree.path)
     for tree in trees(project):

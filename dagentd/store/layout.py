@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import beneath, files
+from dagentd.adapters.git import worktrees
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed, told
 from dagentd.model import ids, jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import DOCUMENTS, FeatureFolder, Project, SessionFolder, Shape, Style, Tree
 from dagentd.store.withdrawn import is_withdrawn
 
-WORKTREES = ".dagent-worktrees"
+WORKTREES = beneath.WORKTREES
 _PREFIXED = re.compile(r"(session|history)_(.+)\.jsonl?")
 _FLAT_SIGNS = ("feature.json", "sessions", "nodes", "chat.json", "context-chat")
 
@@ -27,9 +28,24 @@ def trees(project: Project) -> list[Tree]:
 
 
 def checkouts(project: Project) -> list[Tree]:
-    """Where a tree is or could be."""
-    holders = [project.root / WORKTREES / name for name in folder_names(project.root / WORKTREES)]
+    """Where a tree is or could be. A worktree that the user keeps elsewhere, with a link to it or to the folder of all,
+    is where it really is: what is in its place by then is opened without following any link."""
+    holders = dict.fromkeys(place for _, place in _worktrees(project) if place)
     return [Tree(holder / ".dagent", holder) for holder in (*holders, project.root)]
+
+
+def foreign_links(project: Project) -> list[Path]:
+    """Links in the place of a worktree that lead to none of this repository, as git keeps it in mind."""
+    return [named for named, place in _worktrees(project) if place is None]
+
+
+def _worktrees(project: Project) -> list[tuple[Path, Path | None]]:
+    folder = project.root / WORKTREES
+    named = [folder / name for name in folder_names(folder)]
+    linked = named if os.path.islink(folder) else list(filter(os.path.islink, named))
+    ours = set(worktrees.linked(project.common_dir).values()) if linked else set()  # free of links as git wrote them
+    places = {each: real if (real := beneath.real(each)) in ours else None for each in linked}
+    return [(each, places.get(each, each)) for each in named]
 
 
 def is_tree(tree: Tree) -> bool:

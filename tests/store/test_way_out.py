@@ -11,6 +11,7 @@ import pytest
 
 from dagentd.errors import DagentdError, NotAllowed
 from dagentd.store import layout, output, withdrawn
+from tests.conftest import SampleProject, git
 from tests.store.place import FEATURE, NESTED, Place, said
 from tests.torture import reader
 
@@ -118,3 +119,50 @@ def test_what_is_ours_in_gits_folder_does_not_lead_out_of_it(place: Place, tmp_p
         with pytest.raises(DagentdError):
             store.get_or_create("feature", "pm", NESTED)
     assert not list(outside.iterdir())
+
+
+# --- the worktree itself --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("up", [1, 2])  # the worktree, the folder of all worktrees
+def test_a_worktree_that_is_exchanged_for_another_projects_is_refused(place: Place, victim: Place, up: int) -> None:
+    folder, theirs = [place.flat, *place.flat.parents][up], [victim.flat, *victim.flat.parents][up]
+    before = seen(victim.root)
+    with place.store(SETTLE) as store:
+        mine = store.get_or_create("feature", "pm", FEATURE)
+        mine.add(said("a"))
+        mine.reconcile()
+        moved = folder.rename(place.root / "moved")
+        folder.symlink_to(theirs)
+        with pytest.raises(NotAllowed):
+            mine.add(said("b"))
+        for look in (mine.reconcile, store.reconcile, store.look_around):
+            with contextlib.suppress(DagentdError):
+                look()
+        assert [problem.path for problem in store.problems if problem.id == "folder"] == [str(place.flat.parent)]
+        assert SECRET not in json.dumps([mine.history(), mine.messages()])
+        folder.unlink()
+        moved.rename(folder)
+        mine.add(said("b"))
+    assert seen(victim.root) == before and reader.agree(place.pm).chat == ["a", "b"]
+
+
+def test_a_link_beside_the_worktrees_leads_to_no_other_project(place: Place, victim: Place) -> None:
+    (place.flat.parents[1] / "other").symlink_to(victim.flat.parent)
+    assert [tree.path for tree in layout.trees(place.project)] == [place.flat, place.root / ".dagent"]
+
+
+@pytest.mark.parametrize("which", ["worktree", "folder"])
+def test_a_worktree_that_the_user_keeps_elsewhere_is_served_there(project: SampleProject, which: str) -> None:
+    away, folder = project.root.parent / "away", project.root / ".dagent-worktrees"
+    away.mkdir()
+    git(project.root, "worktree", "move", str(project.worktree), str(away / "here"))
+    link = folder / "here" if which == "worktree" else folder
+    if which == "folder":
+        folder.rmdir()
+    link.symlink_to(away / "here" if which == "worktree" else away)
+    served = Place(project.root)
+    with served.store(SETTLE) as store:
+        mine = store.get_or_create("feature", "pm", FEATURE)
+        mine.add(said("a"))
+        assert mine.folder.feature.tree.worktree == away / "here" and not store.problems

@@ -26,6 +26,7 @@ SECONDS = float(os.environ.get("RACE_SECONDS", "2"))
 @contextlib.contextmanager
 def racing(folder: Path, target: Path) -> Iterator[None]:
     """The folder and a link to `target` change places again and again, each time at once."""
+    folder = Path(os.path.normpath(folder))
     link, ended = folder.with_name(f"{folder.name}.link"), threading.Event()
     link.symlink_to(target)
 
@@ -46,7 +47,7 @@ def racing(folder: Path, target: Path) -> Iterator[None]:
         link.unlink()
 
 
-@pytest.mark.parametrize("folder", ["sessions", ""])
+@pytest.mark.parametrize("folder", ["sessions", "", "..", "../.."])
 def test_nothing_of_a_session_leads_out(tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "_APART", 0.0)
     place, victim = Place(tmp_path / "p").make(), Place(tmp_path / "victim").make()

@@ -8,9 +8,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from dagentd.adapters import disk, files
-from dagentd.errors import DagentdError, NotAllowed, NotFound
+from dagentd.adapters import beneath, disk, files
+from dagentd.errors import CorruptFile, NotAllowed, NotFound
 from dagentd.model.project import Project
+
+_POINTER, _CONFIG = 1 << 13, 1 << 20  # bytes: a path has at most 4096
+# `\s` would take line breaks too, and a megabyte of these took hours in which no other thread could run.
+_BARE = re.compile(r"^[ \t]*bare[ \t]*=[ \t]*true", re.MULTILINE)
 
 
 def project_at(path: Path) -> Project:
@@ -50,7 +54,7 @@ def common_dir(git_dir: Path) -> Path:
     pointer = git_dir / "commondir"
     if not pointer.is_file():
         return git_dir
-    return (git_dir / pointer.read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")).resolve()
+    return beneath.real(git_dir / _content(pointer, _POINTER).rstrip("\n"))
 
 
 def check_belongs(worktree: Path, common: Path) -> None:
@@ -59,31 +63,49 @@ def check_belongs(worktree: Path, common: Path) -> None:
     own = git_dir(worktree)
     if own is None:
         return
-    homes = [Path(os.path.realpath(home)) for home in (worktree, common)]
-    for folder in map(os.path.realpath, _parts(own, common)):
-        if not any(Path(folder).is_relative_to(home) for home in homes):
-            raise NotAllowed("is the worktree of another repository", path=worktree, hint="Look at its .git.")
+    with disk.explained(worktree):  # a link may be exchanged while it is followed
+        homes = [beneath.place_of(worktree), common.resolve()]
+        for folder in (part.resolve() for part in _parts(own, common)):
+            if not any(folder.is_relative_to(home) for home in homes):
+                raise NotAllowed("is the worktree of another repository", path=worktree, hint="Look at its .git.")
 
 
 def _parts(own: Path, common: Path) -> Iterator[Path]:
     """What must lie in the project: of its own git folder no more, because what lies in that is the user's choice."""
     shared = common_dir(own)
     yield from (own, shared)
-    if os.path.realpath(shared) != os.path.realpath(common):
+    if shared.resolve() != common.resolve():
         objects = shared / "objects"
         yield from (objects, shared / "refs", shared / "packed-refs")
-        with contextlib.suppress(FileNotFoundError, DagentdError):
-            yield from (objects / os.fsdecode(line) for line in files.read(objects / "info" / "alternates").split())
+        yield from _linked_in(objects, objects / "pack", objects / "info")
+        _check_alternates(objects, common / "objects")
+
+
+def _check_alternates(objects: Path, allowed: Path) -> None:
+    """Only the project's own, on one line: another one may name more in a file of its own, in quotes, behind links."""
+    file = objects / "info" / "alternates"
+    with contextlib.suppress(FileNotFoundError):
+        borrowed = objects / _content(file, _POINTER).rstrip("\n")
+        if borrowed.resolve() != allowed.resolve():
+            raise NotAllowed("borrows from another repository", path=file, hint="Run `git repack -a -d` there.")
+
+
+def _linked_in(*folders: Path) -> Iterator[Path]:
+    for folder in folders:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+            yield from (Path(entry.path) for entry in entries if entry.is_symlink())
 
 
 def is_bare(git_dir: Path) -> bool:
     """No checkout belongs to this git folder. With `extensions.worktreeConfig` that is said in a file of its own; the
     git folder of a linked worktree has neither."""
-    return any(
-        re.search(r"^\s*bare\s*=\s*true", config.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
-        for config in (git_dir / "config", git_dir / "config.worktree")
-        if config.is_file()
-    )
+    configs = (git_dir / "config", git_dir / "config.worktree")
+    return any(_BARE.search(_content(config, _CONFIG)) for config in configs if config.is_file())
+
+
+def _content(path: Path, limit: int) -> str:
+    """Of a small file that git keeps, behind links too as git follows them. An agent can put one of any size there."""
+    return os.fsdecode(files.read(beneath.real(path), limit))
 
 
 def _common_dir(folder: Path) -> Path | None:
@@ -93,8 +115,8 @@ def _common_dir(folder: Path) -> Path | None:
 
 def _linked(folder: Path, marker: Path) -> Path | None:
     try:
-        kind, _, target = marker.read_text(encoding="utf-8", errors="surrogateescape").partition(":")
-    except FileNotFoundError:  # removed at this moment
+        kind, _, target = _content(marker, _POINTER).partition(":")
+    except (FileNotFoundError, CorruptFile):  # removed at this moment, or larger than any that git writes
         return None
     if kind != "gitdir":
         return None

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagentd.adapters import disk, files, git
+from dagentd.adapters import beneath, disk, files, git
 from dagentd.adapters.git.command import ask
 from dagentd.errors import CorruptFile, DagentdError, NotFound
 
@@ -17,6 +17,7 @@ _OF_ONE_WORKTREE = (b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/")
 _LINKS = 5  # git follows as many refs that point to refs
 _REF_LIMIT = 1 << 20
 _PACKED_LIMIT = 1 << 28  # three million refs
+_PART, _LONGEST_ID = 1 << 20, 64  # bytes
 _PATIENCE = 0.1  # seconds for a HEAD that is being made
 _NO_BRANCH = b"refs/heads/.invalid"  # what HEAD says where the refs are in a reftable
 
@@ -78,20 +79,39 @@ def _ref(own: Path, name: bytes) -> bytes | None:
     """Loose before packed: git writes the packed one first and then removes the loose one."""
     common = git.common_dir(own)
     folder = own if name.startswith(_OF_ONE_WORKTREE) else common
-    loose = folder / os.fsdecode(name)
+    refs = beneath.real(folder / "refs")  # below it, no link is followed to a branch of another repository
+    loose = refs / os.fsdecode(name.removeprefix(b"refs/"))
     try:
-        return files.read(loose, _REF_LIMIT).strip() if loose.is_file() else _packed(common / "packed-refs", name)
+        return files.read(loose, _REF_LIMIT, refs).strip() if loose.is_file() else _packed(common / "packed-refs", name)
     except FileNotFoundError:
         return _packed(common / "packed-refs", name)
 
 
 def _packed(file: Path, name: bytes) -> bytes | None:
+    """Piece by piece: a search through all of a large one would hold up every other thread for seconds."""
+    wanted, held = b" " + name + b"\n", b"\n"
     try:
-        content = files.read(file, _PACKED_LIMIT)
+        with files.opened(file) as source:
+            if os.fstat(source.fileno()).st_size > _PACKED_LIMIT:
+                raise CorruptFile("is larger than three million refs", path=file, hint="Try `git pack-refs` there.")
+            while part := source.read(_PART):
+                held += part
+                if (found := _id_before(wanted, held)) is not None:
+                    return found
+                held = held[-len(wanted) - _LONGEST_ID - 1 :]
     except FileNotFoundError:
         return None
-    found = re.search(rb"^([0-9a-f]+) " + re.escape(name) + rb"$", content, re.MULTILINE)
-    return found[1] if found else None
+    return _id_before(wanted, held + b"\n")
+
+
+def _id_before(wanted: bytes, held: bytes) -> bytes | None:
+    at = held.find(wanted)
+    while at >= 0:
+        found = held[max(0, at - _LONGEST_ID - 1) : at].rpartition(b"\n")
+        if found[1] and _ID.fullmatch(found[2]):
+            return found[2]
+        at = held.find(wanted, at + 1)
+    return None
 
 
 def _as_git_says(worktree: Path) -> Head:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dagentd.adapters import git, marks
+from dagentd.adapters import beneath, git, marks
 from dagentd.adapters.git import repository
 from dagentd.adapters.git.repository import Head, Listing, Snapshot
 from dagentd.errors import DagentdError
@@ -151,7 +151,7 @@ def _marks(worktree: Path, sources: frozenset[Path]) -> Marks:
 
 
 def marks_of(paths: Iterable[Path | str]) -> Marks:
-    return tuple((str(path), str(real := texts.real(Path(path))), marks.of(real)) for path in paths)
+    return tuple((str(path), str(real := beneath.real(path)), marks.of(real)) for path in paths)
 
 
 def again(known: Marks) -> Marks:
@@ -167,7 +167,7 @@ def settled(seen: Marks, begin: int) -> Marks | None:
 
 def _excludes(worktree: Path) -> list[Path]:
     own = _git_dir(worktree)
-    with contextlib.suppress(OSError):  # it was removed at this moment
+    with contextlib.suppress(OSError, DagentdError):  # it was removed at this moment, or is no repository's
         return [] if own is None else [git.common_dir(own) / "info" / "exclude"]
     return []
 

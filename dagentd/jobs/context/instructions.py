@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from dagentd.adapters import beneath
 from dagentd.errors import DagentdError, LimitReached
 from dagentd.jobs.context import texts
 from dagentd.jobs.context.texts import Text
@@ -78,7 +79,7 @@ class _Reading:
                 continue
             if hops < _HOPS:
                 self.take(found, path, hops + 1)
-            elif texts.real(found) not in self._seen:
+            elif beneath.real(found) not in self._seen:
                 self._note(found, f"is left out, being more than {_HOPS} imports away", path)
 
     def _meant(self, word: str, importer: Path) -> Path | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from dagentd.adapters import files
+from dagentd.adapters import beneath, files
 from dagentd.errors import CorruptFile, DagentdError, LimitReached, NotAllowed
 from dagentd.model import oneline
 
@@ -56,7 +56,7 @@ def within(path: Path, worktree: Path) -> Path:
 
 
 def _located(path: Path, worktree: Path) -> tuple[Path, Path]:
-    found, root = real(path), real(worktree)
+    found, root = beneath.real(path), beneath.place_of(worktree)
     if not found.is_relative_to(root):
         raise NotAllowed("leads out of its worktree", path=path, hint="Put the file itself there.")
     if ".git" in found.relative_to(root).parts:
@@ -64,18 +64,10 @@ def _located(path: Path, worktree: Path) -> tuple[Path, Path]:
     return found, root
 
 
-def real(path: Path) -> Path:
-    """As it is where a link is exchanged while it is followed: what is opened then has a link in it, and is refused."""
-    try:
-        return Path(os.path.realpath(path))
-    except OSError:
-        return path
-
-
 def way(path: Path, worktree: Path) -> Iterator[Path]:
     """What decides on where a path leads, each in the folder where it really is: its own name, also if it is refused,
     because it may be replaced; the links on the way; the file itself."""
-    for each in (path, *filter(os.path.islink, path.parents), real(path)):
+    for each in (path, *filter(os.path.islink, path.parents), beneath.real(path)):
         with contextlib.suppress(DagentdError):
             if each.name != "..":
                 yield within(each.parent, worktree) / each.name

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from dagentd.adapters.git import head as heads
 from dagentd.adapters.git import repository
 from dagentd.adapters.git.repository import Head
-from dagentd.errors import CorruptFile, DagentdError, NotFound
+from dagentd.errors import CorruptFile, DagentdError, NotAllowed, NotFound
 from tests.adapters.git import repositories
 from tests.adapters.git.repositories import commit, write
 from tests.conftest import SampleProject, git
@@ -203,3 +204,39 @@ def test_a_head_that_nobody_may_read(repo: Path) -> None:
             repository.head(repo)
     finally:
         (repo / ".git").chmod(0o755)
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("before", [0, 1 << 20, (1 << 20) - 30, (1 << 20) - 60])
+def test_a_packed_ref_wherever_it_stands_in_a_large_file(repo: Path, before: int, end: str) -> None:
+    newest = tip(repo)
+    (repo / ".git" / "refs" / "heads" / "main").unlink()
+    others = "\n".join([f"{newest} refs/heads/other", "x refs/heads/main", f"{newest}a refs/heads/main"])
+    padding = "#" * max(0, before - len(others) - 1)
+    (repo / ".git" / "packed-refs").write_text(f"{padding}\n{others}\n{newest} refs/heads/main{end}")
+    assert repository.head(repo) == Head("main", newest)
+
+
+def test_a_search_in_packed_refs_lets_other_threads_run(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line of 200 MB held them up for 15 seconds."""
+    (repo / ".git" / "refs" / "heads" / "main").unlink()
+    (repo / ".git" / "packed-refs").write_bytes(b"a" * (5 << 20))
+    searched = list[int]()
+
+    def search(wanted: bytes, held: bytes) -> None:
+        searched.append(len(held))
+
+    monkeypatch.setattr(heads, "_id_before", search)
+    assert repository.head(repo) == Head("main", None)
+    assert max(searched) < (1 << 20) + 1000
+
+
+@pytest.mark.parametrize("link", ["main", ""])
+def test_no_ref_leads_to_another_repository(repo: Path, tmp_path: Path, link: str) -> None:
+    git(tmp_path, "init", "-q", "-b", "main", "another")
+    git(tmp_path / "another", "commit", "-q", "--allow-empty", "-m", "x")
+    place = repo / ".git" / "refs" / "heads" / link
+    place.rename(tmp_path / "moved")
+    place.symlink_to(tmp_path / "another" / ".git" / "refs" / "heads" / link)
+    with pytest.raises(NotAllowed):
+        repository.head(repo)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from dagentd.adapters import git as layout
 from dagentd.adapters.git import check_belongs, project_at
-from dagentd.errors import NotAllowed, NotFound
+from dagentd.errors import CorruptFile, DagentdError, NotAllowed, NotFound
 from tests.conftest import SampleProject, git
 
 
@@ -78,3 +80,88 @@ def test_a_checkout_belongs_to_its_repository_or_to_itself(project: SampleProjec
     (project.worktree / ".git").write_text(f"gitdir: {tmp_path / 'another' / '.git'}\n")
     with pytest.raises(NotAllowed, match="of another repository"):
         check_belongs(project.worktree, common)
+
+
+# --- what an agent can put there --------------------------------------------------------------------------------------
+
+HUGE = 1 << 40  # bytes of a file that takes no room on disk
+
+
+def test_a_git_file_of_any_size_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / ".git").touch()
+    os.truncate(tmp_path / ".git", HUGE)
+    assert layout.git_dir(tmp_path) is None
+
+
+def test_no_pointer_and_no_configuration_of_any_size_is_read(project: SampleProject) -> None:
+    own = project.root / ".git" / "worktrees" / project.worktree.name
+    for file in (own / "commondir", project.root / ".git" / "config"):
+        os.truncate(file, HUGE)
+    with pytest.raises(CorruptFile):
+        layout.common_dir(own)
+    with pytest.raises(CorruptFile):
+        layout.is_bare(project.root / ".git")
+
+
+@pytest.mark.timeout(20)
+def test_a_configuration_of_line_breaks(repo: Path) -> None:
+    """Which took hours, and no other thread could run meanwhile."""
+    with (repo / ".git" / "config").open("a") as config:
+        config.write("\n" * 1_000_000)
+    assert not layout.is_bare(repo / ".git")
+
+
+@pytest.fixture
+def clone(project: SampleProject, tmp_path: Path) -> Path:
+    """An agent's own, in the place of its worktree; beside it another repository of the user."""
+    git(tmp_path, "init", "-q", "another")
+    git(tmp_path / "another", "commit", "-q", "--allow-empty", "-m", "x")
+    (project.worktree / ".git").unlink()
+    git(project.worktree, "init", "-q")
+    return project.worktree
+
+
+def alternates(clone: Path) -> Path:
+    return clone / ".git" / "objects" / "info" / "alternates"
+
+
+def test_a_clone_may_share_what_is_the_projects(project: SampleProject, clone: Path) -> None:
+    alternates(clone).write_text(f"{project.root / '.git' / 'objects'}\n")
+    check_belongs(clone, project.root / ".git")
+
+
+@pytest.mark.parametrize("way", ["behind a link", "through another", "with a space", "after another", "in quotes"])
+def test_a_clone_borrows_nothing_from_another_repository(project: SampleProject, clone: Path, way: str) -> None:
+    theirs, file = clone.parents[2] / "another" / ".git" / "objects", alternates(clone)
+    assert theirs.is_dir()
+    if way == "behind a link":
+        (clone / "said").write_text(f"{theirs}\n")
+        file.symlink_to("../../../said")
+    elif way == "through another":
+        (clone / "more" / "info").mkdir(parents=True)
+        (clone / "more" / "info" / "alternates").write_text(f"{theirs}\n")
+        file.write_text("../../more\n")
+    elif way == "with a space":
+        (clone / "a b").symlink_to(theirs.parent)
+        file.write_text("../../a b/objects\n")
+    else:
+        file.write_text(f"x\n{theirs}\n" if way == "after another" else f'"\\057{str(theirs)[1:]}"\n')
+    with pytest.raises(NotAllowed):
+        check_belongs(clone, project.root / ".git")
+
+
+@pytest.mark.parametrize("name", ["pack", "info", "ab"])
+def test_no_folder_of_a_clones_objects_is_another_repositorys(project: SampleProject, clone: Path, name: str) -> None:
+    place, theirs = clone / ".git" / "objects" / name, clone.parents[2] / "another" / ".git" / "objects"
+    if place.is_dir():
+        place.rmdir()
+    place.symlink_to(theirs / name)
+    with pytest.raises(NotAllowed):
+        check_belongs(clone, project.root / ".git")
+
+
+@pytest.mark.timeout(20)
+def test_a_list_of_a_million_repositories(project: SampleProject, clone: Path) -> None:
+    alternates(clone).write_text("a\n" * 1_000_000)
+    with pytest.raises(DagentdError):
+        check_belongs(clone, project.root / ".git")
