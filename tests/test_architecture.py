@@ -14,6 +14,7 @@ from tests.imports import Module, cycle, edges, modules
 RANKS = {
     "dagentd": 0,
     "errors": 0,
+    "waiting": 0,
     "model": 1,
     "paths": 1,
     "settings": 2,

@@ -15,10 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, process
+from dagentd.adapters import clock, disk, process, settling
 from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict, NotAllowed
 from dagentd.model import jsontext, times
+from dagentd.waiting import pause
 
 PATIENCE = 5.0  # seconds for a lock that another process holds
 _PAUSE = 0.02
@@ -57,6 +58,7 @@ def held(path: Path, wait: float | None = None) -> Iterator[None]:
     try:
         with disk.explained(path):
             mine = _taken(path, deadline)
+        settling.settled(path)
         _ours.add(path)
         try:
             yield
@@ -118,11 +120,12 @@ def _flocked(fd: int) -> bool:
 
 
 def _wait(path: Path, deadline: float) -> None:
-    if time.monotonic() >= deadline:
+    settling.age(path, "held")
+    if time.monotonic() >= deadline or not settling.is_worth_waiting(path):
         who = _named(path)
         hint = f"Try again when it has ended (ps -p {who.pid}); if that is no AGX program, remove the file."
         raise Busy(str(who), path=path, hint=hint)
-    time.sleep(_PAUSE)
+    pause(_PAUSE)
 
 
 # --- the file -----------------------------------------------------------------------------------------------------
