@@ -43,7 +43,7 @@ class Bench:
 
     def _sleep(self, seconds: float) -> None:
         if threading.current_thread().name.startswith("worker-"):
-            self.ended.wait(patience())
+            self.ended.wait(10 * patience())
         self._real(seconds)
 
     def let_time_go_on(self) -> None:
