@@ -18,6 +18,7 @@ from dagentd.errors import DagentdError, LimitReached, told
 from dagentd.model.problem import Problem, still_wrong
 from dagentd.settings.tables import Agx as Settings
 from dagentd.store.store import Store
+from dagentd.waiting import NotYet, apart
 from dagentd.worker import Worker
 
 if TYPE_CHECKING:
@@ -118,13 +119,20 @@ class AgxUpkeep:
     def _update(self) -> None:
         with self._lock:
             changed, self._changed = self._changed, set()
-        self._attempt(("index", None), lambda: self.jobs.updated(changed))
+        try:
+            self._attempt(("index", None), lambda: self.jobs.updated(changed))
+        except NotYet:
+            with self._lock:
+                self._changed |= changed
+            raise
         self._attempt(("tell", None), self._tell)
 
     def _check(self) -> None:
         for root in self._awake():
-            self._attempt(("check", root), partial(self.jobs.check, root))
-        self._attempt(("index", None), self.jobs.check_all)
+            with apart():
+                self._attempt(("check", root), partial(self.jobs.check, root))
+        with apart():
+            self._attempt(("index", None), self.jobs.check_all)
         self._attempt(("tell", None), self._tell)
         self._attempt(("interval", None), self._set_interval)
 

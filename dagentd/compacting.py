@@ -46,7 +46,7 @@ class Compacting:
     ) -> None:  # fmt: skip
         self._weighing, self._settings_of, self.ledger = weighing, settings_of, ledger
         weighing.due, weighing.not_due = self._submit, self._needed_no_more
-        self._calls = Worker(_AT_ONCE, clock.stamp, on_bug, for_askers=1)
+        self._calls = Worker(_AT_ONCE, clock.stamp, on_bug, for_askers=1, may_wait=True)
         self._lock = threading.Lock()
         self._failed: dict[Path, tuple[int, object]] = {}  # until so many bytes in chat, or on other grounds
         self._problems: dict[Path, Problem] = {}

@@ -189,10 +189,13 @@ class Upkeep:
         from dagentd.jobs import due
 
         store.look_around()
-        asked = [
-            self._worker.ask(self._key(store, each), "scan", partial(self._all, store, each, everything=True))
-            for each in store.features()
-        ]
+
+        def look(feature: FeatureFolder, done: list[Done]) -> Done:
+            """Again where some of it had to wait."""
+            done.append(self._all(store, feature, everything=True))
+            return due.together(done)
+
+        asked = [self._worker.ask(self._key(store, each), "scan", partial(look, each, [])) for each in store.features()]
         return due.report(store, [answer.result() for answer in asked])
 
     def rebuild(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None:
@@ -209,18 +212,21 @@ class Upkeep:
         from dagentd.jobs import migration
 
         settings = self._settings_of(store.project)
-        return self._in_each(store, f"migrate {under}", lambda each: migration.run(store, each, settings, under))
+        return self._in_each(store, f"migrate {under}", lambda each: migration.running(store, each, settings, under))
 
     def roll_back(self, store: Store, under: Path | None) -> list[File]:
         """Take migrations back."""
         from dagentd.jobs import migration
 
-        return self._in_each(store, f"roll back {under}", lambda each: migration.rollback(store, each, under))
+        def of(each: FeatureFolder) -> Callable[[], list[File]]:
+            return partial(migration.rollback, store, each, under)
 
-    def _in_each(self, store: Store, name: str, job: Callable[[FeatureFolder], list[File]]) -> list[File]:
-        """In the turn of each feature; what follows from it is done soon."""
+        return self._in_each(store, f"roll back {under}", of)
+
+    def _in_each(self, store: Store, name: str, of: Callable[[FeatureFolder], Callable[[], list[File]]]) -> list[File]:
+        """In the turn of each feature, the job that `of` gives for it; what follows from it is done soon."""
         features = store.features()
-        asked = [self._worker.ask(self._key(store, each), name, partial(job, each)) for each in features]
+        asked = [self._worker.ask(self._key(store, each), name, of(each)) for each in features]
         found = [answer.result() for answer in asked]
         for feature, files in zip(features, found, strict=True):
             if files:

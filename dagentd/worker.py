@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import Any, TypeVar
 
 from dagentd.errors import DagentdError, LimitReached, NotAllowed, NotFound, expected
 from dagentd.model.problem import Problem
+from dagentd.waiting import NotYet, by_worker
 
 MAX_WAITING = 10_000
 MAX_TRIES = 8  # in a row, over two minutes; then parked, and each new request gets one
@@ -72,10 +74,12 @@ class Worker:
         on_bug: Callable[[BaseException], object],
         clock: Callable[[], float] = time.monotonic,
         for_askers: int = 0,
+        may_wait: bool = False,
     ) -> None:
         """`for_askers` more threads do only what somebody waits for. Where there are such, all others do that first
-        too, so that it never queues behind all the rest."""
-        self._stamp, self._on_bug, self._clock = stamp, on_bug, clock
+        too, so that it never queues behind all the rest. A job that must wait for another program ends and is run again
+        later, from its beginning; those that `may_wait` are too dear for that."""
+        self._stamp, self._on_bug, self._clock, self._may_wait = stamp, on_bug, clock, may_wait
         self._changed = threading.Condition()
         self._waiting: dict[tuple[str, str, bool], _Request] = {}  # in the order of their turns
         self._running: dict[str, _Request] = {}
@@ -114,7 +118,7 @@ class Worker:
             self._trouble.pop(key, None)
             if key in self._running:
                 self._running[key].forgotten = True
-        _refuse(dropped, NotFound("it was removed while a request waited", path=key, hint="dagentd sessions --gone"))
+        _refuse(dropped, _removed(key))
 
     def finished(self, keys: Collection[str], timeout: float) -> bool:
         """Wait until nothing runs for these keys; False if that takes too long."""
@@ -191,7 +195,10 @@ class Worker:
     def _perform(self, request: _Request) -> None:
         value, error = None, None
         try:
-            value = request.job()
+            value = request.job() if self._may_wait else by_worker(request.job)
+        except NotYet as later:
+            self._put_off(request, later.seconds)
+            return
         except BaseException as raised:  # even SystemExit: the thread has other keys to serve
             error = raised
         known = expected(error)
@@ -208,6 +215,22 @@ class Worker:
             error.add_note(f"in the job {request.name} of {request.key}")
             with contextlib.suppress(Exception):
                 self._on_bug(error)
+
+    def _put_off(self, request: _Request, seconds: float) -> None:
+        """To be run again then, or with an equal one that came meanwhile."""
+        refused: DagentdError | None = None
+        with self._changed:
+            del self._running[request.key]
+            if request.forgotten or self._stopping:
+                refused = _removed(request.key) if request.forgotten else _stopped()
+            else:
+                request.due = self._clock() + seconds
+                other = self._waiting.setdefault(request.place, request)
+                if other is not request and other.answer is not None:
+                    other.answer.add_done_callback(partial(_hand_on, request))
+            self._changed.notify_all()
+        if refused is not None:
+            request.tell(None, refused)
 
     def _recover(self, request: _Request) -> None:
         trouble = self._trouble.get(request.key)
@@ -240,6 +263,15 @@ class Worker:
 
 def _stopped() -> DagentdError:
     return NotAllowed("dagentd is stopping", hint="Ask again when it runs: `dagentd start`.")
+
+
+def _removed(key: str) -> DagentdError:
+    return NotFound("it was removed while a request waited", path=key, hint="dagentd sessions --gone")
+
+
+def _hand_on(request: _Request, answer: Future[Any]) -> None:
+    error = answer.exception()
+    request.tell(None if error else answer.result(), error)
 
 
 def _refuse(requests: Iterable[_Request], error: DagentdError) -> None:

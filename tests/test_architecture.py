@@ -14,9 +14,10 @@ from tests.imports import Module, cycle, edges, modules
 RANKS = {
     "dagentd": 0,
     "errors": 0,
+    "waiting": 0,
     "model": 1,
     "paths": 1,
-    "settings": 2,
+    "settings": 4,  # one file of them is a project's, and opened with care
     "formats": 2,
     "vocabulary": 2,
     "worker": 2,  # knows no job: it runs what it is given

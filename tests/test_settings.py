@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import FrozenInstanceError
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dagentd import settings
 from dagentd.errors import InvalidInput
-from dagentd.settings import Settings
+from dagentd.settings import Settings, files
 
 DESIGN = """
 budget.limit = 100000           budget.threshold = 0.9      budget.target = 0.6     budget.prompt_buffer = 1000
@@ -261,6 +262,24 @@ def test_a_projects_file_must_be_inside_the_project(user: Path, own: Path, tmp_p
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "config.toml").write_text("")
     assert "leads out of the project" in mistakes(user, own)
+
+
+def test_a_folder_that_is_exchanged_after_the_look_leads_nowhere(
+    user: Path, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.write_text("")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "config.toml").write_text("budget.limit = 5000\n")
+    read = files._bytes
+
+    def exchanged(*given: Any) -> bytes:
+        if given[-1] == own:
+            own.parent.rename(tmp_path / "moved")
+            own.parent.symlink_to(tmp_path / "elsewhere")
+        return read(*given)
+
+    monkeypatch.setattr(files, "_bytes", exchanged)
+    assert "cannot be read" in mistakes(user, own)
 
 
 def test_a_link_inside_the_project_is_followed(user: Path, own: Path) -> None:

@@ -1,4 +1,4 @@
-"""The way into a worktree: what lies in its `.dagent` is reached beneath the worktree, and what is ours in git's folder
+"""The way into a worktree: what lies in its `.dagent` or `.agx` is reached beneath it, and what is ours in git's folder
 beneath that, at every use, whatever is put in the way meanwhile. A link that leads out is refused by the kernel, not by
 a look that is over before the use."""
 
@@ -14,9 +14,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from dagentd import paths
+from dagentd.errors import DagentdError
+
 TREE, WORKTREES = ".dagent", ".dagent-worktrees"
 # What is reached so, and how much of that belongs to the folder that it must not lead out of.
-_INSIDE = ((f"/{TREE}/", ""), ("/.git/dagentd/", "/.git"))
+_AGX = "/.agx/"
+_INSIDE = ((f"/{TREE}/", ""), (_AGX, ""), ("/.git/dagentd/", "/.git"))
 _FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
 _OPENAT2 = 437  # its number on every architecture but alpha
@@ -123,11 +127,19 @@ def leads_out(path: str | Path) -> bool:
 def _confined(folder: str) -> tuple[str, str] | None:
     """The worktree, and the way from there to a folder that is in its tree, or is the tree. The last such name counts,
     since a project may lie in a folder of that name itself; whoever lists what is in a tree leaves it out."""
-    at, root = max((f"{folder}/".rfind(inside), root) for inside, root in _INSIDE)
-    if at < 0:
+    at, root, inside = max((f"{folder}/".rfind(inside), root, inside) for inside, root in _INSIDE)
+    if at < 0 or (inside == _AGX and f"{folder[:at]}{_AGX}" == _own_agx()):
         return None
     at += len(root)
     return folder[:at] or "/", folder[at + 1 :]
+
+
+def _own_agx() -> str:
+    """The user's own, which no repository brings along, and which may be a link to wherever they keep such."""
+    try:
+        return f"{paths.agx_dir()}/"
+    except DagentdError:  # who has no home has none
+        return ""
 
 
 def _beneath(root: str, way: str, flags: int, told: str, resolve: int = 0) -> int:

@@ -15,10 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, process
+from dagentd.adapters import beneath, clock, disk, process, settling
 from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict, NotAllowed
 from dagentd.model import jsontext, times
+from dagentd.waiting import pause
 
 PATIENCE = 5.0  # seconds for a lock that another process holds
 _PAUSE = 0.02
@@ -57,6 +58,7 @@ def held(path: Path, wait: float | None = None) -> Iterator[None]:
     try:
         with disk.explained(path):
             mine = _taken(path, deadline)
+        settling.settled(path)
         _ours.add(path)
         try:
             yield
@@ -99,7 +101,7 @@ def _moment(raw: dict[str, Any], *names: str) -> datetime | None:
 
 def _guard(path: Path, deadline: float) -> int:
     """An flock on the folder: no file of ours lies in it, and it ends with the process."""
-    fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = beneath.opened_folder(path.parent)
     try:
         while not _flocked(fd):
             _wait(path, deadline)
@@ -118,11 +120,12 @@ def _flocked(fd: int) -> bool:
 
 
 def _wait(path: Path, deadline: float) -> None:
-    if time.monotonic() >= deadline:
+    settling.age(path, "held")
+    if time.monotonic() >= deadline or not settling.is_worth_waiting(path):
         who = _named(path)
         hint = f"Try again when it has ended (ps -p {who.pid}); if that is no AGX program, remove the file."
         raise Busy(str(who), path=path, hint=hint)
-    time.sleep(_PAUSE)
+    pause(_PAUSE)
 
 
 # --- the file -----------------------------------------------------------------------------------------------------
@@ -184,13 +187,13 @@ def _signed(path: Path) -> tuple[Path, int]:
 def _replace(temp: Path, path: Path, stale: int) -> None:
     """By an exchange, so that of two who take a stale lock over one learns that it took the other's, gives it back, and
     has FileExistsError."""
-    if disk.exchange(temp, path) and not os.path.samestat(os.lstat(temp), os.fstat(stale)):
+    if disk.exchange(temp, path) and not os.path.samestat(beneath.status(temp), os.fstat(stale)):
         disk.exchange(temp, path)
         raise FileExistsError(path)
 
 
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    return beneath.opened(path, os.O_RDONLY | os.O_NONBLOCK)
 
 
 def _holder(fd: int, path: Path) -> Holder:
@@ -226,5 +229,5 @@ def _is_stale(who: Holder, status: os.stat_result) -> bool:
 def _release(path: Path, mine: int) -> None:
     """Unless somebody took it from us: then it is not ours to remove."""
     with contextlib.suppress(OSError):
-        if os.path.samestat(os.lstat(path), os.fstat(mine)):
+        if os.path.samestat(beneath.status(path), os.fstat(mine)):
             disk.remove(path)

@@ -18,6 +18,7 @@ from dagentd.settings import Settings
 from dagentd.store import layout
 from dagentd.store.session import Session
 from dagentd.store.store import Store
+from dagentd.waiting import apart
 
 _TASK_ENDS = ("completed", "merged")
 _TIMES = ("completedAt", "updatedAt")
@@ -63,7 +64,11 @@ def archive_ended(store: Store, feature: FeatureFolder, settings: Settings) -> l
     except (DagentdError, Undecodable):  # which reconciling says; nobody knows whether it ended
         return []
     folders = [folder for folder in layout.sessions(feature) if not store.pauses.on(folder.id)]
-    return [folder.id for folder in folders if _archive(store, folder, ends)]
+    archived = []
+    for folder in folders:
+        with apart():
+            archived += [folder.id] if _archive(store, folder, ends) else []
+    return archived
 
 
 def _archive(store: Store, folder: SessionFolder, ends: Ends) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from dagentd.model.project import FeatureFolder
 from dagentd.settings import Settings
 from dagentd.store.ledger import ledger
 from dagentd.store.store import Store
+from dagentd.waiting import apart, pause
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ def all_of(
     last looked at."""
     files = migration.automatic(store, feature, settings, seen)
     lines = reconcile(store, feature, everything=everything)
-    renewed = renewal_of(store, feature, settings, shared)
+    renewed = Done([], [], frozenset())
+    with apart():
+        renewed = renewal_of(store, feature, settings, shared)
     return replace(renewed, lines=_merged([*_migrated(files, feature), *lines, *renewed.lines]), files=files)
 
 
@@ -50,8 +52,15 @@ def migrations_of(store: Store, feature: FeatureFolder, settings: Settings, shar
     files = migration.automatic(store, feature, settings, seen)
     if not (lines := _migrated(files, feature)):
         return Done([], [], frozenset(), files)
-    renewed = renewal_of(store, feature, settings, shared)
+    renewed = Done([], [], frozenset())
+    with apart():
+        renewed = renewal_of(store, feature, settings, shared)
     return replace(renewed, lines=_merged([*lines, *renewed.lines]), files=files)
+
+
+def together(done: list[Done]) -> Done:
+    """For one feature that was looked at again because some of it had to wait."""
+    return replace(done[-1], lines=_merged([line for each in done for line in each.lines]))
 
 
 def _migrated(files: list[File], feature: FeatureFolder) -> list[Line]:
@@ -69,11 +78,11 @@ def _name(path: str, feature: FeatureFolder) -> str:
 
 
 def _merged(lines: list[Line]) -> list[Line]:
-    """One for each session: the one that tells most of it, with all that was done."""
+    """One for each session: the last that tells most of it, with all that was done."""
     found: dict[str, Line] = {}
     for line in lines:
         known = found.get(line.session_id)
-        more = line if known is None or known.status is None else known
+        more = line if known is None or line.status is not None else known
         found[line.session_id] = replace(more, done=_joined(known.done if known else "", line.done))
     return list(found.values())
 
@@ -110,7 +119,7 @@ def _to_the_end(store: Store, feature: FeatureFolder, settings: Settings, shared
     """Also what must wait for a moment: nobody comes again."""
     yield all_of(store, feature, settings, shared, Seen())
     while (seconds := store.context_due(feature.path)) is not None:
-        time.sleep(seconds)
+        pause(seconds)
         yield renewal_of(store, feature, settings, shared)
 
 

@@ -7,10 +7,10 @@ from typing import Any, Literal, TypeVar
 from dagentd.adapters import clock, tokens
 from dagentd.errors import CorruptFile, LimitReached, NotFound
 from dagentd.jobs.sizes import calibration
-from dagentd.model import ids
+from dagentd.model import ids, jsontext
 from dagentd.model.budget import Budget
 from dagentd.model.documents import AgentDescription, Checkpoint, Context, Document
-from dagentd.model.jsontext import Undecodable
+from dagentd.model.jsontext import Encoded, Undecodable
 from dagentd.model.request import Breakdown, Parts, Request, compose
 from dagentd.settings import Settings
 from dagentd.store import roles
@@ -24,15 +24,21 @@ _REVIEWERS = ("qa", "merge")  # they need the decisions of the one who wrote wha
 
 def build(
     store: Store, session: Session, user_message: str, settings: Settings, *, form: Form = "both", strict: bool = False
-) -> dict[str, Any]:
-    """`{systemPrompt, userPrompt, messages, totalTokens}`; `preamble` is the system prompt without the
+) -> Encoded:
+    """`{systemPrompt, userPrompt, messages, totalTokens}`, as JSON; `preamble` is the system prompt without the
     conversation, for a tool that sends `messages`. A long conversation need not be there twice: `form` chooses. One
     that is over the limit says so, and is an error if `strict`."""
     request = compose(_parts(store, session, settings), user_message, settings.request.recent_messages)
     breakdown = _breakdown(session, request, settings)
     if strict and breakdown.over_limit:
         raise _too_large(breakdown)
-    return _shown(request, breakdown, form)
+    return Encoded.of(
+        {
+            **({"systemPrompt": request.system_prompt_json} if form != "messages" else {}),
+            **({"messages": request.messages_json} if form != "system" else {}),
+            **{name: jsontext.encode(value).decode() for name, value in _beside(request, breakdown, form).items()},
+        }
+    )
 
 
 def _too_large(breakdown: Breakdown) -> LimitReached:
@@ -45,14 +51,15 @@ def preview(store: Store, session: Session, user_message: str, settings: Setting
     """The same, with what each part of it costs."""
     request = compose(_parts(store, session, settings), user_message, settings.request.recent_messages)
     breakdown = _breakdown(session, request, settings)
-    return {**_shown(request, breakdown), "breakdown": breakdown.raw()}
+    said = {"systemPrompt": request.system_prompt, "messages": request.messages}
+    return {**said, **_beside(request, breakdown, "both"), "breakdown": breakdown.raw()}
 
 
-def _shown(request: Request, breakdown: Breakdown, form: Form = "both") -> dict[str, Any]:
+def _beside(request: Request, breakdown: Breakdown, form: Form) -> dict[str, Any]:
+    """What a request has beside its conversation."""
     return {
-        **({"systemPrompt": request.system_prompt} if form != "messages" else {}),
         "userPrompt": request.user_prompt,
-        **({"messages": request.messages, "preamble": request.preamble} if form != "system" else {}),
+        **({"preamble": request.preamble} if form != "system" else {}),
         "totalTokens": breakdown.total,
         **({"overLimit": True, "parts": breakdown.parts.listed()} if breakdown.over_limit else {}),
     }

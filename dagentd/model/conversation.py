@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import chain
 from typing import Any, Literal, TypedDict
 
+from dagentd.model.jsontext import escaped
 from dagentd.model.rendering import closing, fenced, json_text, moment, opening, section
 
 _ABOUT = "The conversation so far, oldest first. The message to answer is not among these: it follows."
@@ -15,6 +16,7 @@ _ABOUT = "The conversation so far, oldest first. The message to answer is not am
 _ASSISTANT_FIRST = "[This record of the conversation begins with an assistant message.]"
 _ABOUT_NOTICES = "System messages of the conversation, oldest first."
 _BEGIN, _CLOSING, _END = f"{opening('conversation')}\n{_ABOUT}", closing("message"), closing("conversation")
+_BETWEEN = escaped("\n\n")
 _NOT_TEXT = ("image", "document")
 _SYSTEM = "system"
 _NOT_SAID = ("thinking", "redacted_thinking")
@@ -34,7 +36,8 @@ class Said:
     text: str
     opening: str
     words: str
-    tokens: int | None = None
+    tokens: int | None
+    escaped: tuple[str, str, str]  # text, opening and words, as they stand in JSON: most requests are sent
 
     @property
     def piece(self) -> str:
@@ -44,7 +47,10 @@ class Said:
 
 def message(raw: Mapping[str, Any], tokens: int | None = None) -> Said:
     role, told = _role(raw.get("role")), text(raw.get("content"))
-    return Said(role, told, opening("message", role=role, at=moment(raw.get("timestamp"))), fenced(told), tokens)
+    begin, words = opening("message", role=role, at=moment(raw.get("timestamp"))), fenced(told)
+    written = escaped(told)
+    in_json = written, escaped(begin), written if words == told else escaped(words)
+    return Said(role, told, begin, words, tokens, in_json)
 
 
 def said(raw: Mapping[str, Any], tokens: int | None = None) -> Said | None:
@@ -77,6 +83,14 @@ def transcript(shown: Sequence[Said]) -> str:
     return "\n".join((_BEGIN, *pieces, _END))
 
 
+def transcript_json(shown: Sequence[Said]) -> str:
+    """The same, escaped: joined of what was escaped once."""
+    if not shown:
+        return ""
+    pieces = chain.from_iterable((one.escaped[1], one.escaped[2], _CLOSING) for one in shown)
+    return r"\n".join((escaped(_BEGIN), *pieces, escaped(_END)))
+
+
 def transcript_tokens(shown: Sequence[Said], count: Callable[[str], int]) -> int:
     """A sum of what is known of each message: a long one is not counted again because another came."""
     if not shown:
@@ -94,13 +108,29 @@ def notices(shown: Sequence[Said]) -> str:
 def turns(shown: Sequence[Said], user_message: str) -> list[Turn]:
     """User and assistant in alternation, beginning with the user; `user_message` is last. What the system said is
     neither's: see `notices`."""
-    sides = [(_side(one.role), _labelled(one)) for one in shown if one.role != _SYSTEM]
-    if sides and sides[0][0] == "assistant":
-        sides.insert(0, ("user", _ASSISTANT_FIRST))
-    if user_message.strip():
-        sides.append(("user", user_message))
-    grouped = groupby(sides, key=lambda pair: pair[0])
-    return [Turn(role=side, content="\n\n".join(words for _, words in pairs)) for side, pairs in grouped]
+    said = [(one.role, _label(one.role) + one.text) for one in shown if one.role != _SYSTEM]
+    return [Turn(role=side, content="\n\n".join(words)) for side, words in _sides(said, user_message)]
+
+
+def turns_json(shown: Sequence[Said], user_message: str) -> str:
+    """The same as JSON."""
+    said = [(one.role, escaped(_label(one.role)) + one.escaped[0]) for one in shown if one.role != _SYSTEM]
+    sides = _sides(said, escaped(user_message) if user_message.strip() else "")
+    told = (f'{{"role": "{side}", "content": "{_BETWEEN.join(words)}"}}' for side, words in sides)
+    return f"[{', '.join(told)}]"
+
+
+def _sides(said: list[tuple[str, str]], user_message: str) -> list[tuple[Literal["user", "assistant"], list[str]]]:
+    """What each side said without the other between."""
+    sides: list[tuple[Literal["user", "assistant"], list[str]]] = []
+    if said and said[0][0] == "assistant":
+        sides.append(("user", [_ASSISTANT_FIRST]))
+    for role, words in chain(said, [("user", user_message)] if user_message.strip() else []):
+        side = _side(role)
+        if not sides or sides[-1][0] != side:
+            sides.append((side, []))
+        sides[-1][1].append(words)
+    return sides
 
 
 def with_text(raw: dict[str, Any]) -> dict[str, Any]:
@@ -159,5 +189,5 @@ def _side(role: str) -> Literal["user", "assistant"]:
     return "assistant" if role == "assistant" else "user"
 
 
-def _labelled(one: Said) -> str:
-    return one.text if one.role in ("user", "assistant") else f"[{one.role}] {one.text}"
+def _label(role: str) -> str:
+    return "" if role in ("user", "assistant") else f"[{role}] "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 # Made once: json.dumps, and JSONEncoder.encode too, make one for each call, which costs more than encoding a short
@@ -12,6 +13,22 @@ from typing import Any
 _encoder: Callable[[Any, int], Iterable[str]] = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
     None, json.JSONEncoder().default, json.encoder.encode_basestring, None, ": ", ", ", False, False, False
 )
+
+
+_quoted: Callable[[str], str] = json.encoder.encode_basestring
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A value that is JSON already: it is sent as it is."""
+
+    data: bytes
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str]) -> Encoded:
+        """An object of fields that are JSON already."""
+        text = ", ".join(f'"{name}": {value}' for name, value in fields.items())
+        return cls(f"{{{text}}}".encode("utf-8", "backslashreplace"))
 
 
 class Undecodable(ValueError):
@@ -30,6 +47,11 @@ def encode(value: Any) -> bytes:
     except ValueError:
         text = "".join(_encoder(_finite(value), 0))
     return text.encode("utf-8", "backslashreplace")
+
+
+def escaped(text: str) -> str:
+    """What stands for it between the quotes of a JSON text; escaped parts are joined by escaped ones."""
+    return _quoted(text)[1:-1]
 
 
 def pretty(value: Any) -> bytes:

@@ -11,6 +11,9 @@ from dagentd.model import conversation, sections
 from dagentd.model.budget import Budget
 from dagentd.model.conversation import Said, Turn
 from dagentd.model.documents import AgentDescription, Checkpoint, Context
+from dagentd.model.jsontext import escaped
+
+_BETWEEN = "\n\n"
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,17 @@ class Request:
         return self._head(conversation.transcript(self.shown))
 
     def _head(self, *then: str) -> str:
-        return "\n\n".join(filter(None, (self.agent, self.context, self.checkpoint, *then)))
+        return _BETWEEN.join(filter(None, (self.agent, self.context, self.checkpoint, *then)))
+
+    @property
+    def messages_json(self) -> str:
+        return conversation.turns_json(self.shown, self.user_prompt)
+
+    @property
+    def system_prompt_json(self) -> str:
+        """Of the conversation nothing is escaped again."""
+        head, then = escaped(self._head()), conversation.transcript_json(self.shown)
+        return f'"{escaped(_BETWEEN).join(filter(None, (head, then)))}"'
 
 
 def compose(parts: Parts, user_message: str, recent_messages: int = 0) -> Request:

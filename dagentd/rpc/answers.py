@@ -9,6 +9,7 @@ from typing import Any
 
 from dagentd.errors import DagentdError, LimitReached, expected
 from dagentd.model import jsontext
+from dagentd.model.jsontext import Encoded
 
 Id = str | int | None
 
@@ -46,7 +47,8 @@ def _answer(id: Id, outcome: Any) -> bytes:
     try:
         # The encoder is slow to begin with, so it gets the result and hardly ever the id.
         known = str(id).encode() if type(id) is int else jsontext.encode(id)
-        return b'{"jsonrpc": "2.0", "result": ' + jsontext.encode(outcome) + b', "id": ' + known + b"}"
+        result = outcome.data if isinstance(outcome, Encoded) else jsontext.encode(outcome)
+        return b'{"jsonrpc": "2.0", "result": ' + result + b', "id": ' + known + b"}"
     except (TypeError, ValueError, RecursionError) as error:
         return _error(id, error)
 

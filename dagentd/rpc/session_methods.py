@@ -9,7 +9,7 @@ from dagentd.errors import InvalidInput, LimitReached
 from dagentd.jobs import gone, summary
 from dagentd.model.conversation import with_text
 from dagentd.model.documents import AgentDescription, Context, Document
-from dagentd.model.jsontext import Undecodable
+from dagentd.model.jsontext import Encoded, Undecodable
 from dagentd.rpc import params
 from dagentd.rpc.service import Caller, fitting, session_of, store_at, store_of
 from dagentd.store.session import Session
@@ -164,13 +164,13 @@ def _check(document: type[Document], raw: dict[str, Any]) -> None:
         raise InvalidInput(str(error), hint="Give the document as it is in the session's folder.") from None
 
 
-def build_request(caller: Caller, given: params.BuildRequest) -> dict[str, Any]:
+def build_request(caller: Caller, given: params.BuildRequest) -> Encoded:
     """The request to send to a model, with the user's message; what would be over the limit is compacted first. What is
     over it all the same says so in `overLimit`, with its `parts`; with `strict` it is an error. `form` spares
     one of two copies of the conversation: `system` has it in `systemPrompt` alone, `messages` beside a `preamble`."""
     from dagentd.jobs import request as requests
 
-    def act(store: Store, session: Session) -> dict[str, Any]:
+    def act(store: Store, session: Session) -> Encoded:
         caller.service.freshen_context(store, session.folder)
         caller.service.compacting.make_room(store, session, given.user_message)
         settings = caller.service.settings_of(store.project)

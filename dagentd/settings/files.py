@@ -9,6 +9,7 @@ from typing import Any
 
 import tomli
 
+from dagentd.adapters import beneath
 from dagentd.errors import InvalidInput
 
 LARGEST = 1 << 20
@@ -17,19 +18,21 @@ LARGEST = 1 << 20
 def read(file: Path, *, inside: Path | None = None) -> dict[str, Any]:
     """The tables of the file. With `inside`, a file that is elsewhere behind its links is refused: it was
     chosen by whoever wrote the repository, and errors show what they found."""
-    real = os.path.realpath(file)
-    if inside is not None and not Path(real).is_relative_to(os.path.realpath(inside)) and os.path.exists(real):
-        raise InvalidInput("is a link that leads out of the project", path=file)
+    real, root = Path(os.path.realpath(file)), None if inside is None else Path(os.path.realpath(inside))
+    if root is not None and not real.is_relative_to(root):
+        if os.path.exists(real):
+            raise InvalidInput("is a link that leads out of the project", path=file)
+        return {}
     try:
-        return _parsed(_bytes(real, file), file)
+        return _parsed(_bytes(real, root, file), file)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise InvalidInput(f"cannot be read: {error.strerror}", path=file) from None
 
 
-def _bytes(real: str, file: Path) -> bytes:
-    with open(real, "rb", opener=_unblocked) as source:
+def _bytes(real: Path, root: Path | None, file: Path) -> bytes:
+    with os.fdopen(_opened(real, root), "rb") as source:
         if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
             raise InvalidInput("is not a regular file", path=file)
         data = source.read(LARGEST + 1)
@@ -38,9 +41,10 @@ def _bytes(real: str, file: Path) -> bytes:
     return data
 
 
-def _unblocked(path: str, flags: int) -> int:
-    """A pipe in the file's place cannot hold us, nor a link that was put there since."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
+def _opened(real: Path, root: Path | None) -> int:
+    """A pipe in the file's place cannot hold us, nor a link that was put there since, or on the way to it."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(real, flags) if root is None else beneath.opened_real(real, root, flags)
 
 
 def _parsed(data: bytes, file: Path) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from dagentd.store.index import Index
 from dagentd.store.journal import Altered, Journal, Line, Lost
 from dagentd.store.kept import Kept
 from dagentd.store.mending import Mended, Mending
+from dagentd.waiting import patiently
 
 _log = logging.getLogger(__name__)
 
@@ -90,8 +91,9 @@ class Chronicle:
             self.gone = NotFound(f"session {self.folder.id} is read again", hint="Ask for it again.")
 
     def submit(self, plan: Plan, alone: bool = False) -> Any:
-        """Append what `plan` gives, and answer once it is on disk."""
-        return self._queue.submit(self._commit, plan, alone)
+        """Append what `plan` gives, and answer once it is on disk. What must wait is planned anew then: who commits
+        does so for others too, and holds the lock."""
+        return patiently(lambda: self._queue.submit(self._commit, plan, alone))
 
     def note(self, kind: str, error: DagentdError) -> None:
         if kind not in self.problems:

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import aside, clock, disk, files, publishing
+from dagentd.adapters.settling import PATIENCE
 from dagentd.adapters.temps import Temps
 from dagentd.errors import Conflict, NotFound
 from dagentd.model import context, jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.store import layout
-from dagentd.store.projection import GONE_FOR, PATIENCE
+from dagentd.store.projection import GONE_FOR
 
 _TRIES = 20
 _SOON = 0.05  # seconds, at the least, before it is looked at again

@@ -19,6 +19,8 @@ class Entries:
         self.bytes = 0  # of the records of what is in chat: at least as many as its text has tokens
         self.tokens = 0  # of what is in chat and was counted; the rest is in `uncounted`
         self.uncounted: dict[str, Entry] = {}
+        self.internal = 0  # of those in chat that were judged; the rest is in `unjudged`
+        self.unjudged: dict[str, Entry] = {}
 
     # --- asking -------------------------------------------------------------------------------------------
 
@@ -82,7 +84,7 @@ class Entries:
         """Its content is in another record now, and of a size that is not known yet."""
         if here := entry.id in self.chat:
             self._weigh(entry, -1)
-        entry.start, entry.end, entry.tokens = start, end, None
+        entry.start, entry.end, entry.tokens, entry.internal = start, end, None, None
         if here:
             self._weigh(entry, 1)
 
@@ -93,14 +95,25 @@ class Entries:
         if here:
             self._weigh(entry, 1)
 
+    def judge(self, entry: Entry, internal: bool) -> None:
+        """One that is in chat and unjudged."""
+        entry.internal = internal
+        self.internal += internal
+        del self.unjudged[entry.id]
+
     def _weigh(self, entry: Entry, sign: int) -> None:
         """Sums that follow each change, so that a long chat costs no more to ask about than a short one."""
         self.bytes += sign * (entry.end - entry.start)
         self.tokens += sign * (entry.tokens or 0)
+        self.internal += sign * (entry.internal or 0)
         if sign < 0:
             self.uncounted.pop(entry.id, None)
-        elif entry.tokens is None:
+            self.unjudged.pop(entry.id, None)
+            return
+        if entry.tokens is None:
             self.uncounted[entry.id] = entry
+        if entry.internal is None:
+            self.unjudged[entry.id] = entry
 
     def changed(self, entry: Entry) -> None:
         self.fresh[entry.id] = entry

@@ -24,6 +24,7 @@ class Entry:
     moves: list[tuple[int, bool]]  # end of the record, in chat from there on
     line: bytes | None = None  # its JSON; only while it is in chat
     tokens: int | None = None
+    internal: bool | None = None  # None: nobody has asked yet
     _said: tuple[bytes, Said | None] | None = None  # the line that it was made from, and what requests have of it
 
     @property

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
-from dagentd.adapters import clock, files
+from dagentd.adapters import files, settling
 from dagentd.formats import memory
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import SessionFolder
 from dagentd.store import opening, rendering
-from dagentd.store.projection import PATIENCE, Projection
+from dagentd.store.projection import Projection
+from dagentd.waiting import pause
 
 
 class FirstLook:
@@ -53,13 +53,13 @@ class FirstLook:
     def _read_stable(self, each: Projection) -> dict[str, Any] | None:
         """Bytes that make no sense and stay so are left to be set aside if a journal can replace them, and are
         an error otherwise; so are those of a file that is written all the time."""
-        data, end = self._bytes.get(each.name), clock.monotonic() + PATIENCE
+        data = self._bytes.get(each.name)
         while data is not None:
             try:
                 return each.parse(data)
             except Undecodable as error:
-                if each.stable_for(data) < self._settle and clock.monotonic() < end:
-                    time.sleep(self._settle / 4)
+                if each.stable_for(data) < self._settle and settling.is_worth_waiting(each.path):
+                    pause(self._settle / 4)
                 elif not self._folder.journal.exists():
                     raise opening.unreadable(each.path, str(error)) from None
                 else:

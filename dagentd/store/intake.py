@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import aside, clock, disk, files, marks
+from dagentd.adapters import aside, clock, disk, files, marks, settling
 from dagentd.adapters.temps import left_beside
 from dagentd.errors import DagentdError
 from dagentd.formats import memory
@@ -23,8 +22,9 @@ from dagentd.store.chronicle import Chronicle
 from dagentd.store.entry import Entry
 from dagentd.store.merge import merge
 from dagentd.store.outside import Doc, Outside
-from dagentd.store.projection import PATIENCE, PAUSED, Projection
+from dagentd.store.projection import PAUSED, Projection
 from dagentd.store.summaries import base_checkpoint, merge_checkpoint
+from dagentd.waiting import pause
 
 Read = tuple[dict[str, Any], bytes]  # a document, and the bytes that it was made from
 
@@ -100,11 +100,12 @@ class Intake:
     def _read_stable(self, each: Projection, temp: Path) -> bytes:
         """Bytes that make no sense may be in the middle of being written: by a program that opened the document before
         it became this leftover."""
-        leftover, end = Projection(each.name, temp), clock.monotonic() + PATIENCE
+        leftover = Projection(each.name, temp)
         while not leftover.readable(data := files.read(temp, files.CHAT_LIMIT)):
-            if leftover.stable_for(data) >= self._settle or clock.monotonic() >= end:
+            if leftover.stable_for(data) >= self._settle or not settling.is_worth_waiting(temp):
                 break
-            time.sleep(self._settle / 4)
+            pause(self._settle / 4)
+        settling.settled(temp)
         return data
 
     def _take_leftover(self, each: Projection, data: bytes) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import backups, beneath, clock, disk, files, publishing
+from dagentd.adapters import backups, beneath, disk, files, marks, publishing, settling
 from dagentd.adapters.temps import Temps
 from dagentd.errors import CorruptFile, DagentdError
 from dagentd.formats.shape import Source
@@ -21,8 +20,8 @@ from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import DOCUMENTS, FeatureFolder, SessionFolder
 from dagentd.store import layout, links
 from dagentd.store.own_documents import Change
-from dagentd.store.projection import PATIENCE
 from dagentd.store.withdrawn import first_words, last_words
+from dagentd.waiting import pause
 
 _DOCUMENT = re.compile(r"(session|chat|checkpoint|context|agent-description|memory)_(.+)\.json")
 _LONE = ("chat", "checkpoint", "context", "agent-description")
@@ -147,19 +146,19 @@ def _is_there(path: Path) -> bool:
 def read(path: Path, settle: float) -> Content:
     """FileNotFoundError if it is not there. Bytes that make no sense are read again until they do, or have stayed the
     same for the settle time: an older app may be writing them."""
-    seen, since, end = b"", clock.monotonic(), clock.monotonic() + PATIENCE
     while True:
         data = files.read(path, files.CHAT_LIMIT)
         try:
-            return Content(data, jsontext.decode(data))
+            content = Content(data, jsontext.decode(data))
+            settling.settled(path)
+            return content
         except Undecodable as error:
-            now = clock.monotonic()
-            if data != seen:
-                seen, since = data, now
-            if now - since >= settle or now >= end:
+            seen = files.digest(data), marks.of(path)
+            if settling.age(path, seen) >= settle or not settling.is_worth_waiting(path):
+                settling.settled(path)
                 hint = "Mend the file or move it away; it was left as it is."
                 raise CorruptFile(str(error), path=path, hint=hint) from None
-        time.sleep(settle / 4)
+        pause(settle / 4)
 
 
 def read_back(path: Path, settle: float) -> Any:

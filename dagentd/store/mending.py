@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass, field
 
 from dagentd.adapters import beneath, clock, disk, files, publishing
@@ -17,6 +16,7 @@ from dagentd.store.journal import Altered, Journal, Line
 from dagentd.store.kept import Kept
 from dagentd.store.opening import Lined
 from dagentd.store.state import State
+from dagentd.waiting import NotYet
 
 _REMOVAL = 2.0  # seconds in which a program that removes a session's folder has removed the files in it
 
@@ -36,15 +36,17 @@ class Mending:
 
     def __init__(self, folder: SessionFolder, kept: Kept) -> None:
         self._folder, self._kept = folder, kept
+        self._missed: float | None = None  # since when the journal's name is gone
 
     def mend(self, journal: Journal, state: State, lines: list[Lined]) -> Mended | None:
-        """None if the session was deleted."""
+        """None if the session was deleted; `NotYet` while it may be that it is."""
         ours = opening.placed(lines, journal.size - sum(len(data) for _, data in lines))
         try:
             found = beneath.status(self._folder.journal)
         except FileNotFoundError:
-            stays = self._put_back(journal)
+            stays = self._put_back(journal, b"".join(data for _, data in lines))
             return Mended(stays, ours) if stays is not None else None
+        self._missed = None
         same = os.path.samestat(found, os.fstat(journal.fd))
         if same and found.st_size > journal.size and journal.checksum_at(state.pos) == state.sum:
             held = _read_on(journal, state)
@@ -52,11 +54,19 @@ class Mending:
             return Mended(journal, held, again)
         return self._join(journal, state, ours, same)
 
-    def _put_back(self, journal: Journal) -> Journal | None:
+    def _put_back(self, journal: Journal, wanted: bytes) -> Journal | None:
         """Only the journal's name is gone: link it again. All documents gone too: the session was deleted, or its
-        worktree was, and nothing of it is made again."""
-        if not self._documents_stay():
+        worktree was, and nothing of it is made again. Git removes the files of a folder one by one, and fails if one
+        comes back: let it finish. What was wanted is not there until then, and is wanted again."""
+        if not any(self._folder.document(name).exists() for name in DOCUMENTS):
             return None
+        now = clock.monotonic()
+        self._missed = now if self._missed is None else self._missed
+        if now < self._missed + _REMOVAL:
+            journal.drop_end(wanted)
+            journal.repeat_to_twin(journal.size)
+            raise NotYet(_REMOVAL / 10)
+        self._missed = None
         held = self._kept.with_inode(self._folder.id, os.fstat(journal.fd))
         if held is not None:
             try:
@@ -69,14 +79,6 @@ class Mending:
             publishing.publish(self._folder.journal, [data], expect=None, sync=True)
             journal = Journal.open(self._folder.journal)
         return journal
-
-    def _documents_stay(self) -> bool:
-        """Git removes the files of a folder one by one, and fails if one comes back: let it finish."""
-        for _ in range(10):
-            if not any(self._folder.document(name).exists() for name in DOCUMENTS):
-                return False
-            time.sleep(_REMOVAL / 10)
-        return True
 
     def _join(self, old: Journal, state: State, ours: list[Line], same: bool) -> Mended:
         """Another content is under the journal's name: a restored backup, an editor's save, a cut."""

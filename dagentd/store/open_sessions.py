@@ -21,6 +21,7 @@ from dagentd.store.index import Index
 from dagentd.store.problems import Problems
 from dagentd.store.resources import Resources
 from dagentd.store.session import Session
+from dagentd.waiting import patiently
 
 _OPEN = 32  # sessions kept open although nobody uses them
 
@@ -94,7 +95,7 @@ class OpenSessions:
                 if session is not None:
                     self._let_go(folder, session)
                 layout.checked_folder(folder.path)  # links come and go
-                session = Session(self._resources, folder, self._chronicle(folder, written))
+                session = patiently(lambda: Session(self._resources, folder, self._chronicle(folder, written)))
                 session.enter()
             with self._mutex:  # last: the order tells which was not used for longest
                 self._open.pop(folder.journal, None)

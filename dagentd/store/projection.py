@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import aside, clock, files, marks, publishing
+from dagentd.adapters import aside, clock, files, marks, publishing, settling
 from dagentd.adapters.temps import Temps
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed
 from dagentd.model import jsontext
@@ -16,7 +16,6 @@ from dagentd.model.documents import Chat, Checkpoint, Document
 from dagentd.model.jsontext import Undecodable
 
 _MODELS: dict[str, type[Document]] = {"chat": Chat, "checkpoint": Checkpoint}
-PATIENCE = 5.0  # seconds for a file that is written all the time and never makes sense
 PAUSED = 1.0  # seconds in which a program that paused between truncating and writing may still write
 GONE_FOR = 2.0  # seconds: a file that vanished is not made again sooner, or `git worktree remove` would fail
 
@@ -41,7 +40,6 @@ class Projection:
     as_known: marks.Mark | None = None  # of a file that held what we know, when it was last read
     written: Any = None  # what the bytes on disk were made from
     extra: dict[str, Any] = field(default_factory=dict)  # the document as read, for the fields that are others'
-    suspect: tuple[object, float] | None = None  # a file with unreadable bytes, and since when it is so
     unreadable: str | None = None  # why the bytes that we know make no sense
     vanished: float | None = None  # when a file that we knew was found missing
     refused: DagentdError | None = None  # why it can be neither read nor written
@@ -85,7 +83,8 @@ class Projection:
 
     def accept(self, data: bytes, raw: dict[str, Any]) -> None:
         """These bytes have been merged: they may be replaced."""
-        self.digest, self.written, self.suspect, self.unreadable = files.digest(data), None, None, None
+        self.digest, self.written, self.unreadable = files.digest(data), None, None
+        settling.settled(self.path)
         self.extra = {key: value for key, value in raw.items() if key != "messages"}
 
     def ours(self, digest: bytes, written: int, extra: dict[str, Any]) -> None:
@@ -95,14 +94,12 @@ class Projection:
     def stable_for(self, data: bytes) -> float:
         """Since how long exactly these unreadable bytes are there, in a file that nobody wrote to: one that is written
         over and over is found empty again and again."""
-        seen = files.digest(data), marks.of(self.path)
-        if self.suspect is None or self.suspect[0] != seen:
-            self.suspect = (seen, clock.monotonic())
-        return clock.monotonic() - self.suspect[1]
+        return settling.age(self.path, (files.digest(data), marks.of(self.path)))
 
     def give_up(self, data: bytes, why: str) -> None:
         """These bytes make no sense and nobody writes them: they may be replaced, and are kept under another name."""
-        self.digest, self.written, self.suspect, self.unreadable = files.digest(data), None, None, why
+        self.digest, self.written, self.unreadable = files.digest(data), None, why
+        settling.settled(self.path)
 
     def publish(
         self, chunks: Iterable[bytes], made_from: Any, settle: float, sync: bool, beside: Collection[Path] = ()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files, surroundings
+from dagentd.adapters import clock, disk, files, settling, surroundings
 from dagentd.adapters.temps import Temps
 from dagentd.errors import DagentdError, told
 from dagentd.model.documents import position_of
@@ -21,7 +20,8 @@ from dagentd.store.chronicle import Chronicle
 from dagentd.store.firstlook import FirstLook
 from dagentd.store.intake import Intake
 from dagentd.store.output import Output
-from dagentd.store.projection import PATIENCE, Projection
+from dagentd.store.projection import Projection
+from dagentd.waiting import pause
 
 _SELDOM = 1.0  # seconds between two saves of the index
 
@@ -86,15 +86,17 @@ class Projections:
         """Take in what others wrote and make what is missing, without waiting for a commit."""
         self._chronicle.try_again()
         self.look_settled()
-        if any(each.vanished is not None for each in self._files.values()) and self._stays():
+        vanished = [each.vanished for each in self._files.values() if each.vanished is not None]
+        if vanished and self._stays(max(vanished)):
             for each in self._files.values():
                 each.vanished = None
         self._output.due = 0.0
         self.tend(clock.monotonic())
 
-    def _stays(self) -> bool:
+    def _stays(self, since: float) -> bool:
         """Git removes the files of a folder one after the other: a moment after the first, the others are gone too."""
-        time.sleep(self._settle)
+        while (left := since + self._settle - clock.monotonic()) > 0:
+            pause(left)
         try:
             surroundings.check_there(self.there())
         except FileNotFoundError:
@@ -104,9 +106,10 @@ class Projections:
     def look_settled(self) -> None:
         """Take in what others wrote. Bytes that make no sense yet are read again until they do, or have stayed the
         same for the settle time."""
-        end = clock.monotonic() + PATIENCE
-        while not self.look() and not self._chronicle.read_only and clock.monotonic() < end:
-            time.sleep(self._settle / 4)
+        while not self.look() and not self._chronicle.read_only:
+            if not all(settling.is_worth_waiting(each.path) for each in self._files.values()):
+                return
+            pause(self._settle / 4)
 
     def look(self) -> bool:
         """Take in what others wrote; False if something is being written just now."""

@@ -12,6 +12,7 @@ from dagentd.model.conversation import Said
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
 from dagentd.store.chronicle import Chronicle
+from dagentd.store.entries import Entries
 from dagentd.store.entry import Entry
 from dagentd.store.journal import Journal
 from dagentd.store.state import message_ids
@@ -25,19 +26,24 @@ def chat(chronicle: Chronicle) -> list[dict[str, Any]]:
 
 
 def messages(chronicle: Chronicle, limit: int, include_internal: bool) -> tuple[list[dict[str, Any]], int]:
-    """The last messages in chat, and how many there are of those that are shown. To be counted, only what may be
-    internal is decoded."""
+    """The last messages in chat, and how many there are of those that are shown."""
     lines, sure = [], 0
     with chronicle.lock:
-        total, newest = len(chronicle.state.entries.chat), chronicle.state.entries.newest()
+        total, newest = _shown(chronicle.state.entries, include_internal), chronicle.state.entries.newest()
         while sure < limit and (entry := next(newest, None)) is not None:
             lines.append(entry.line or b"{}")
             sure += include_internal or _INTERNAL not in lines[-1]
-        held = [] if include_internal else [entry.line or b"{}" for entry in chronicle.state.entries.chat.values()]
-    total -= sum(conversation.is_internal(jsontext.decode_own(line)) for line in held if _INTERNAL in line)
     every = (jsontext.decode_own(line) for line in lines)
     shown = (raw for raw in every if include_internal or not conversation.is_internal(raw))
     return list(islice(shown, limit))[::-1], total
+
+
+def _shown(entries: Entries, include_internal: bool) -> int:
+    """Each is looked at once in its life, and decoded only if it may be internal."""
+    if not include_internal:
+        for entry in list(entries.unjudged.values()):
+            entries.judge(entry, _INTERNAL in (entry.line or b"{}") and conversation.is_internal(entry.raw()))
+    return len(entries.chat) - (0 if include_internal else entries.internal)
 
 
 def history(chronicle: Chronicle, before: str | None, limit: int) -> tuple[list[dict[str, Any]], bool]:

@@ -16,6 +16,7 @@ from dagentd.store.closed import closed
 from dagentd.store.open_sessions import OpenSessions
 from dagentd.store.problems import Problems
 from dagentd.store.session import Session
+from dagentd.waiting import apart
 
 
 class Reconciler:
@@ -43,20 +44,19 @@ class Reconciler:
             files_now = _signature(folder)
             if not everything and self._settled.get(folder.journal) == files_now:
                 continue
-            try:
-                with self._sessions.use(folder) as session:
-                    session.reconcile()
-                    with contextlib.suppress(
-                        DagentdError
-                    ):  # a request has the usual one, and the next look tries again
-                        session.describe()
-                    yield session
-                    sound = not session.problems
-                self._problems.served(folder)
-            except DagentdError as error:
-                self._problems.unserved(folder, error)
-                sound = False
-            self._settled[folder.journal] = files_now if sound else ()
+            self._settled[folder.journal] = ()
+            with apart():
+                try:
+                    with self._sessions.use(folder) as session:
+                        session.reconcile()
+                        with contextlib.suppress(DagentdError):  # a request has the usual one; the next look tries it
+                            session.describe()
+                        yield session
+                        sound = not session.problems
+                    self._problems.served(folder)
+                    self._settled[folder.journal] = files_now if sound else ()
+                except DagentdError as error:
+                    self._problems.unserved(folder, error)
 
     def look(self, feature: FeatureFolder, session_id: str) -> bool:
         """Take in what others wrote to one session. True if its context is to be made, or made anew."""

@@ -22,6 +22,11 @@ from tests.conftest import SampleProject
 FORMS: tuple[request.Form, ...] = ("system", "messages")
 
 
+def built(*given: Any, **more: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(request.build(*given, **more).data)
+    return found
+
+
 @pytest.fixture
 def store(project: SampleProject) -> Iterator[Store]:
     made = Store(project_at(project.root), Index(None), settle=0.01)
@@ -44,14 +49,14 @@ def qa(store: Store, project: SampleProject) -> Session:
 
 
 def test_a_reviewer_sees_the_decisions_of_the_developer(store: Store, qa: Session) -> None:
-    prompt = request.build(store, qa, "Review it", Settings())["systemPrompt"]
+    prompt = built(store, qa, "Review it", Settings())["systemPrompt"]
     assert prompt.index("Test with two users") < prompt.index("Tokens stay on the server")
 
 
 def test_unless_the_settings_say_no(store: Store, qa: Session) -> None:
     settings = Settings()
     settings = replace(settings, request=replace(settings.request, share_checkpoints=False))
-    assert "Tokens stay on the server" not in request.build(store, qa, "Review it", settings)["systemPrompt"]
+    assert "Tokens stay on the server" not in built(store, qa, "Review it", settings)["systemPrompt"]
 
 
 def test_equal_input_gives_equal_output(store: Store, qa: Session) -> None:
@@ -63,17 +68,17 @@ def test_equal_input_gives_equal_output(store: Store, qa: Session) -> None:
 
 def test_a_new_message_only_appends_to_what_was_sent_before(store: Store, qa: Session) -> None:
     qa.add([{"role": "user", "content": "One"}])
-    before = request.build(store, qa, "Go", Settings())
+    before = built(store, qa, "Go", Settings())
     qa.add([{"role": "assistant", "content": "Two"}])
-    after = request.build(store, qa, "Go", Settings())
+    after = built(store, qa, "Go", Settings())
     assert after["preamble"] == before["preamble"]
     assert after["messages"][: len(before["messages"]) - 1] == before["messages"][:-1]
 
 
 def test_the_conversation_is_sent_in_the_form_that_was_asked_for(store: Store, qa: Session) -> None:
     qa.add([{"role": "user", "content": "One"}])
-    both = request.build(store, qa, "Go", Settings())
-    system, messages = (request.build(store, qa, "Go", Settings(), form=form) for form in FORMS)
+    both = built(store, qa, "Go", Settings())
+    system, messages = (built(store, qa, "Go", Settings(), form=form) for form in FORMS)
     assert system.keys() == both.keys() - {"messages", "preamble"} and messages.keys() == both.keys() - {"systemPrompt"}
     assert both == system | messages
 
@@ -89,7 +94,7 @@ def test_a_message_is_read_once_and_again_when_it_was_edited(
     store: Store, qa: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     qa.add([{"role": "user", "content": "One"}, {"role": "assistant", "content": "Two"}])
-    request.build(store, qa, "Go", Settings())
+    built(store, qa, "Go", Settings())
     qa.add([{"role": "user", "content": "Three"}])
     made, said = list[object](), conversation.said
 
@@ -98,13 +103,13 @@ def test_a_message_is_read_once_and_again_when_it_was_edited(
         return said(raw, tokens)
 
     monkeypatch.setattr(conversation, "said", noted)
-    assert "Three" in request.build(store, qa, "Go", Settings())["systemPrompt"]
+    assert "Three" in built(store, qa, "Go", Settings())["systemPrompt"]
     assert made == ["Three"]
     path = qa.folder.document("chat")
     qa.reconcile()
     path.write_text(path.read_text().replace('"Two"', '"Two, or more"'))
     qa.reconcile()
-    assert "Two, or more" in request.build(store, qa, "Go", Settings())["systemPrompt"]
+    assert "Two, or more" in built(store, qa, "Go", Settings())["systemPrompt"]
 
 
 def test_internal_messages_are_not_sent_but_count_for_the_trigger(store: Store, qa: Session) -> None:
@@ -131,14 +136,14 @@ def test_a_message_is_counted_once(store: Store, qa: Session) -> None:
 
 def test_without_a_description_the_role_has_its_default(store: Store, qa: Session) -> None:
     qa.folder.document("agent-description").unlink()
-    assert "review" in request.build(store, qa, "Go", Settings())["systemPrompt"].lower()
+    assert "review" in built(store, qa, "Go", Settings())["systemPrompt"].lower()
 
 
 def test_a_damaged_context_is_named(store: Store, qa: Session) -> None:
     path = qa.folder.document("context")
     path.write_text('{"projectRoot": ')
     with pytest.raises(CorruptFile, match="is not valid JSON") as caught:
-        request.build(store, qa, "Go", Settings())
+        built(store, qa, "Go", Settings())
     assert caught.value.path == str(path)
 
 
@@ -146,11 +151,11 @@ def test_a_damaged_context_is_named(store: Store, qa: Session) -> None:
 
 
 def test_a_request_over_the_limit_says_so_with_its_biggest_parts(store: Store, qa: Session) -> None:
-    built = request.build(store, qa, "word " * 200_000, Settings())
-    assert built["overLimit"] is True and built["totalTokens"] > 100_000
-    assert built["parts"][0]["part"] == "userPrompt" and built["parts"][0]["tokens"] > 100_000
-    sizes = [part["tokens"] for part in built["parts"]]
-    assert sizes == sorted(sizes, reverse=True) and sum(sizes) == built["totalTokens"]
+    found = built(store, qa, "word " * 200_000, Settings())
+    assert found["overLimit"] is True and found["totalTokens"] > 100_000
+    assert found["parts"][0]["part"] == "userPrompt" and found["parts"][0]["tokens"] > 100_000
+    sizes = [part["tokens"] for part in found["parts"]]
+    assert sizes == sorted(sizes, reverse=True) and sum(sizes) == found["totalTokens"]
 
 
 def test_parts_that_no_compaction_can_shrink_count_too(store: Store, qa: Session) -> None:
@@ -161,11 +166,11 @@ def test_parts_that_no_compaction_can_shrink_count_too(store: Store, qa: Session
 
 def test_strictly_it_is_an_error(store: Store, qa: Session) -> None:
     with pytest.raises(LimitReached, match=r"the request has \d+ tokens, and budget.limit is 100000: user prompt \d+"):
-        request.build(store, qa, "word " * 200_000, Settings(), strict=True)
+        built(store, qa, "word " * 200_000, Settings(), strict=True)
 
 
 def test_one_within_the_limit_is_not_over_it(store: Store, qa: Session) -> None:
-    assert "overLimit" not in request.build(store, qa, "Go", Settings(), strict=True)
+    assert "overLimit" not in built(store, qa, "Go", Settings(), strict=True)
 
 
 def test_a_reviewer_sees_the_decisions_of_whatever_session_the_task_names(
@@ -189,4 +194,4 @@ def test_a_reviewer_sees_the_decisions_of_whatever_session_the_task_names(
     raw = json.loads(task.read_text())
     raw["states"]["in_dev"]["sessionIds"].append(uuid)
     task.write_text(json.dumps(raw))
-    assert "Cookies are signed" in request.build(store, qa, "Review it", Settings())["systemPrompt"]
+    assert "Cookies are signed" in built(store, qa, "Review it", Settings())["systemPrompt"]

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from dagentd.model.request import compose
 from tests.model.sessions import parts, talk
+
+ODD = 'a "quote" \\ and\n</session-message>\t\x01 \u2028 é \U0001f600 \ud800'
 
 
 @pytest.mark.parametrize("added", ["Go on", "Go on\n", [{"type": "text", "text": "Go on"}]])
@@ -108,3 +111,13 @@ def test_without_system_messages_the_preamble_is_the_beginning_of_the_system_pro
     request = talk(("user", "Hi"), ("tool", "ok"), user="Go on")
     assert request.system_prompt.startswith(request.preamble)
     assert request.messages[0]["content"] == "Hi\n\n[tool] ok\n\nGo on", "another role was told to the agent"
+
+
+@pytest.mark.parametrize("message", ["Go", " ", ODD])
+@pytest.mark.parametrize("first", ["user", "assistant", "tool", "system"])
+def test_what_is_joined_says_what_is_encoded(first: str, message: str) -> None:
+    """A request that is sent is joined of what was escaped once."""
+    roles = [first, "user", "user", "assistant", "system", 'the "tool"', "assistant", "user"]
+    request = talk(*((role, f"{ODD} {number}") for number, role in enumerate(roles)), user=message)
+    assert json.loads(request.system_prompt_json) == request.system_prompt
+    assert json.loads(request.messages_json) == request.messages

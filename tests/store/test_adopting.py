@@ -171,5 +171,15 @@ def test_the_number_of_messages_is_that_of_those_that_are_shown(place: Place) ->
     with place.session() as session:
         quiet = {"role": "assistant", "content": "internal", "metadata": {"internal": True}}
         session.add([{"role": "user", "content": 'say "internal"'}, quiet, quiet, {"role": "user", "content": "Hi"}])
-        assert session.messages(1)[1] == 2 and session.messages(1, include_internal=True)[1] == 4
-        assert session.in_chat == 4
+        assert session.messages(1)[1] == 2 and session.messages(1, include_internal=True)[1] == session.in_chat == 4
+        session.reconcile()
+        chat = session.folder.document("chat")
+        raw = json.loads(chat.read_text())
+        del raw["messages"][1]["metadata"]
+        chat.write_text(json.dumps(raw))
+        session.reconcile()
+        assert session.messages(1)[1] == 3, "one was edited and is shown now"
+        session.clear()
+        assert session.messages(1)[1] == 0
+        session.add([quiet])
+        assert session.messages(1)[1] == 0 and session.messages(1, include_internal=True)[1] == 1

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dagentd import waiting
 from dagentd.adapters import clock, disk, files
 from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, NotAllowed, NotFound
-from dagentd.store import intake, output
+from dagentd.store import output
 from dagentd.store.index import Index
 from dagentd.store.own_documents import edit_document
 from dagentd.store.projector import Projector
@@ -471,7 +472,7 @@ def test_a_leftover_that_is_being_written_at_the_start(place: Place, monkeypatch
         if left.exists():
             left.write_text(json.dumps(chat))
 
-    monkeypatch.setattr(intake, "time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(waiting, "time", SimpleNamespace(sleep=sleep))
     with place.session(settle=30) as session:
         assert sorted(ids(session)) == ["a", "slow"]
     assert reader.temps(place.root) == []

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import disk
+from dagentd.adapters import disk, settling
 from dagentd.adapters.git import project_at
 from dagentd.errors import CorruptFile
-from dagentd.store import firstlook
 from dagentd.store.index import Index
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
@@ -47,7 +46,7 @@ def restless(project: SampleProject) -> Iterator[Path]:
 def test_opening_gives_up_and_names_the_file(
     project: SampleProject, restless: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(firstlook, "PATIENCE", 0.3)
+    monkeypatch.setattr(settling, "PATIENCE", 0.3)
     store = Store(project_at(project.root), Index(None), settle=1.0)
     try:
         with pytest.raises(CorruptFile) as caught:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagentd.adapters import beneath, disk, files, git
+from dagentd.adapters import beneath, disk, files, git, settling
 from dagentd.adapters.git.command import ask
 from dagentd.errors import CorruptFile, DagentdError, NotFound
+from dagentd.waiting import pause
 
 _ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _OF_ONE_WORKTREE = (b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/")
@@ -49,11 +49,12 @@ def rebasing(worktree: Path) -> bool:
 def _settled(file: Path) -> bytes:
     """`git worktree add` first writes a HEAD of zeros, and other programs may truncate it and write; git itself puts
     it in place by a rename."""
-    end = time.monotonic() + _PATIENCE
     while not (content := files.read(file, _REF_LIMIT).strip()).strip(b"0"):
-        if time.monotonic() > end:
+        if settling.age(file, content) > _PATIENCE:
+            settling.settled(file)
             raise CorruptFile("names no commit yet", path=file, hint="Try `git symbolic-ref HEAD refs/heads/main`.")
-        time.sleep(0.005)
+        pause(0.005)
+    settling.settled(file)
     return content
 
 

@@ -20,6 +20,7 @@ from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.settings import Settings
 from dagentd.store import layout, places
 from dagentd.store.store import Store
+from dagentd.waiting import pause
 
 Document = dict[str, Any] | None
 InTurn = Callable[[Callable[[], Document]], Document]
@@ -87,7 +88,7 @@ def rebuild_one(
         found = in_turn(partial(rebuild_now, store, folder, settings, shared))
         if (seconds := store.context_due(path)) is None:
             return found
-        time.sleep(seconds)
+        pause(seconds)
 
 
 def rebuild_now(store: Store, folder: SessionFolder, settings: Settings, shared: Checkouts) -> dict[str, Any] | None:

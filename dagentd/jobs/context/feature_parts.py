@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dagentd.adapters import clock
+from dagentd.adapters import marks, settling
 from dagentd.errors import CorruptFile, DagentdError, LimitReached
 from dagentd.jobs.context import texts
 from dagentd.jobs.context.attachments import attachments
@@ -17,6 +16,7 @@ from dagentd.model.feature import Dag, Feature
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder
 from dagentd.store import layout
+from dagentd.waiting import pause
 
 _PATIENCE = 0.1  # seconds for a file that another program is just writing
 
@@ -72,14 +72,15 @@ def _parsed(feature: FeatureFolder, name: str, parse: Callable[[Any], T], notes:
 
 def _settled(path: Path) -> dict[str, Any]:
     """Half a file makes no sense yet: it is read again before it counts as damaged."""
-    end = clock.monotonic() + _PATIENCE
     while True:
         try:
-            return layout.read_object(path)
+            found = layout.read_object(path)
+            settling.settled(path)
+            return found
         except CorruptFile:
-            if clock.monotonic() > end:
+            if settling.age(path, marks.of(path)) >= _PATIENCE or not settling.is_worth_waiting(path):
                 raise
-            time.sleep(_PATIENCE / 5)
+        pause(_PATIENCE / 5)
 
 
 def _spec(feature: FeatureFolder) -> Text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from dagentd.adapters import clock, publishing, surroundings
@@ -20,6 +21,7 @@ from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder
 from dagentd.settings import Settings
 from dagentd.store.store import Store
+from dagentd.waiting import apart
 
 _TRIES = 20  # for a file that another program goes on writing
 
@@ -64,8 +66,15 @@ def run(
     store: Store, feature: FeatureFolder, settings: Settings, under: Path | None = None, tell: Tell = nobody
 ) -> list[File]:
     """What somebody asked for: everything, or what is under a path; also what was taken back before."""
+    return running(store, feature, settings, under, tell)()
+
+
+def running(
+    store: Store, feature: FeatureFolder, settings: Settings, under: Path | None, tell: Tell = nobody
+) -> Callable[[], list[File]]:
+    """The same, to be called again where some of it had to wait."""
     store.importer.check_writable()
-    return _Run(store, feature, settings, Seen(), asked=True, tell=tell).all_of(under)
+    return partial(_Run(store, feature, settings, Seen(), asked=True, tell=tell).all_of, under)
 
 
 def problems(files: list[File]) -> list[Problem]:
@@ -101,11 +110,17 @@ class _Run:
         self._store, self._feature, self._seen, self._asked, self._tell = store, feature, seen, asked, tell
         self._keep, self._settle = settings.migration.backups, settings.watch.settle_ms / 1000
         self._known: Known | None = None
+        self._said: dict[Path, list[File]] = {}
 
     def all_of(self, under: Path | None) -> list[File]:
+        """Done again where some of it had to wait, this says all that was done."""
         if self._seen.is_new(self._feature):
             self._store.withdrawer.resume(self._feature)
-        return [file for unit in _chosen(self._feature, under) for file in self._one(unit)]
+        for unit in _chosen(self._feature, under):
+            if unit[0].path not in self._said:
+                with apart():
+                    self._said[unit[0].path] = self._one(unit)
+        return [file for said in self._said.values() for file in said]
 
     def _one(self, unit: Unit) -> list[File]:
         if (before := self._seen.unchanged(unit)) is not None:
@@ -172,4 +187,4 @@ class _Run:
                 self._store.importer.announce(kind, self._feature, file.session_id, **fields, **rejected)
 
 
-__all__ = ["DUE", "WRONG", "File", "Seen", "automatic", "plan", "problems", "rollback", "run"]
+__all__ = ["DUE", "WRONG", "File", "Seen", "automatic", "plan", "problems", "rollback", "run", "running"]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from dagentd.adapters import disk, files, publishing
+from dagentd.adapters import beneath, disk, files, publishing
 from dagentd.errors import told
 from dagentd.model.agx.cleanup import Trashed
 from dagentd.store.agx.folder import make_private
@@ -58,13 +57,13 @@ def trashed(folder: Path) -> list[Trashed]:
     found = []
     for name, (session_id, at) in _named(folder).items():
         with contextlib.suppress(FileNotFoundError):
-            found.append(Trashed(name, session_id, at, os.lstat(folder / name).st_size))
+            found.append(Trashed(name, session_id, at, beneath.status(folder / name).st_size))
     return sorted(found, key=lambda each: each.at, reverse=True)
 
 
 def _named(folder: Path) -> dict[str, tuple[str, datetime]]:
     try:
-        names = os.listdir(folder)
+        names = beneath.names(folder)
     except FileNotFoundError:
         return {}
     except OSError as error:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from dagentd.adapters import disk, files, publishing
+from dagentd.adapters import disk, files, publishing, settling
 from dagentd.errors import Conflict, CorruptFile, NotFound
 from dagentd.model import jsontext
 from dagentd.model.agx import Raw, versions
@@ -16,23 +16,25 @@ from dagentd.model.jsontext import Undecodable
 from dagentd.store.agx.folder import keep_private
 from dagentd.store.layout import decoded
 from dagentd.store.own_documents import edit_document
+from dagentd.waiting import pause
 
 _FRESH = 1.0  # seconds for which a file that makes no sense may be one that is being written
-_PAUSE, _TRIES = 0.05, 40
+_PAUSE = 0.05
 
 Fill = Callable[[Raw], Raw]  # what a document of an older format lacks
 
 
 def read(path: Path) -> Raw:
     """FileNotFoundError if there is none, CorruptFile if it makes no sense and has stayed so."""
-    for _ in range(_TRIES):
+    while True:
         try:
             return decoded(path, files.read(path))
         except CorruptFile:
-            if not 0 <= time.time() - os.stat(path).st_mtime < _FRESH:
+            written = os.stat(path).st_mtime
+            settling.age(path, written)
+            if not 0 <= time.time() - written < _FRESH or not settling.is_worth_waiting(path):
                 raise
-            time.sleep(_PAUSE)
-    return decoded(path, files.read(path))
+        pause(_PAUSE)
 
 
 def checked(raw: Raw, path: Path, shape: type[Document], fill: Fill) -> Raw:

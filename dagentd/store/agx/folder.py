@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagentd.adapters import disk, temps
+from dagentd.adapters import beneath, disk, temps
 from dagentd.errors import NotAllowed, NotFound
 from dagentd.model import ids
 from dagentd.model.agx import naming
@@ -70,7 +70,7 @@ class AgxFolder:
             return []
         try:
             with disk.explained(self.sessions):
-                names = os.listdir(self.sessions)
+                names = beneath.names(self.sessions)
         except NotFound:
             return []
         stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
@@ -104,10 +104,10 @@ def keep_private(path: Path, mode: int) -> None:
     """What others may read was made by another program; where the owner is another too, that is as it must be. A file
     that has another name too is somebody's who may want it read."""
     try:
-        status = os.lstat(path)
+        status = beneath.status(path)
         shared = stat.S_ISREG(status.st_mode) and status.st_nlink > 1
-        if status.st_mode & 0o077 and status.st_uid == os.geteuid() and not (shared or os.path.islink(path)):
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        if status.st_mode & 0o077 and status.st_uid == os.geteuid() and not (shared or stat.S_ISLNK(status.st_mode)):
+            fd = beneath.opened(path, os.O_RDONLY | os.O_NONBLOCK)
             try:
                 disk.allow(fd, mode, path)
             finally:

@@ -45,7 +45,7 @@ def contexts(project: SampleProject) -> Iterator[Contexts]:
 
 def prompt(contexts: Contexts, path: Path) -> str:
     session = contexts.store.session(path.stem.removeprefix("context_"))
-    return str(request.build(contexts.store, session, "Go", Settings())["systemPrompt"])
+    return str(request.preview(contexts.store, session, "Go", Settings())["systemPrompt"])
 
 
 def test_a_task_is_told_with_its_description_and_its_neighbours(contexts: Contexts) -> None:

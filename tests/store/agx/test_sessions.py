@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ import pytest
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, CorruptFile, DagentdError, InvalidInput, NotAllowed, NotFound
 from dagentd.model.agx import changed
-from dagentd.store.agx.folder import keep_private
+from dagentd.store.agx.folder import AgxFolder, keep_private
 from tests.jobs.context.contexts import Steps
 from tests.model.agx.seed import example
 from tests.store.agx.agx import Store, home, read, snapshot
@@ -287,6 +288,43 @@ def test_a_folder_that_leads_out_of_the_project_is_refused(store: Store, below: 
     with pytest.raises(NotAllowed):
         store.agx.settle(store.root)
     assert os.listdir(outside) == []
+
+
+@pytest.mark.parametrize("below", ["", "sessions"])
+def test_a_folder_that_is_exchanged_after_the_look_leads_nowhere(
+    store: Store, below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look that is over before the use sees nothing of it."""
+    victim = Store(Path(shutil.copytree(store.root, tmp_path / "victim")))
+    for each, secret in ((store, "ours"), (victim, "only the victim's")):
+        each.agx.new(each.root, "main", secret)
+    before = {path: path.read_bytes() for path in victim.folder.path.rglob("*") if path.is_file()}
+    folder = Path(str(store.root / ".agx" / below).rstrip("/"))
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to(victim.root / ".agx" / below)
+    monkeypatch.setattr(AgxFolder, "is_there", lambda self: os.path.isdir(self.path))
+    told = []
+    for act in (
+        lambda agx: agx.listed(store.root),
+        lambda agx: agx.get(store.root, "main"),
+        lambda agx: agx.new(store.root, "second"),
+        lambda agx: agx.archive(store.root, "main"),
+        lambda agx: agx.settle(store.root),
+    ):
+        try:
+            told.append(act(store.again()))
+        except DagentdError as error:
+            told.append(str(error))
+    assert "only the victim's" not in json.dumps(told, default=str)
+    assert {path: path.read_bytes() for path in victim.folder.path.rglob("*") if path.is_file()} == before
+
+
+def test_the_users_own_folder_may_be_a_link(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    home().symlink_to(tmp_path / "kept")
+    store.agx.new(store.root, "main")
+    store.agx.check_all()
+    assert (tmp_path / "kept" / "index.json").exists()
 
 
 def test_a_session_file_that_is_a_link_is_not_followed(store: Store, tmp_path: Path) -> None:
