@@ -22,6 +22,10 @@ def of(path: str | Path) -> Mark | None:
         status = os.lstat(path)
     except OSError:
         return None
+    return of_status(status)
+
+
+def of_status(status: os.stat_result) -> Mark:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

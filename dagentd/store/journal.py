@@ -53,7 +53,8 @@ class Journal:
     unreadable: list[int] = field(default_factory=list)  # offsets of lines that are no record
     whole: int = 0  # what has been read is whole up to here; what follows is torn
     broken: OSError | None = None
-    as_known: marks.Mark | None = None  # when it was last found to be what we wrote
+    as_known: marks.Mark | None = None  # when its end was last found to be what we wrote
+    ours: marks.Mark | None = None  # as we left it or read it last; another one if somebody wrote to it since
 
     @classmethod
     def open(cls, path: Path) -> Journal:
@@ -119,9 +120,14 @@ class Journal:
     def bytes_at(self, start: int, end: int) -> bytes:
         return os.pread(self.fd, end - start, start)
 
-    def first_sum(self) -> str:
-        """The hash of its first line: another journal begins otherwise."""
-        return records.checksum(next(self._lines(0), (0, b""))[1])
+    def may_begin_with(self, first: str) -> bool:
+        """Whether it can be the one whose first line has this hash: another journal begins with another record. A
+        beginning that is none, because it was emptied or filled with zeros, is no other journal's."""
+        line = next(self._lines(0), (0, b""))[1]
+        try:
+            return records.checksum(line) == first or not records.parse(line)
+        except Undecodable:
+            return True
 
     def checksum_at(self, pos: int) -> str | None:
         """The hash of the record that ends at `pos`; None if no record ends there."""
@@ -166,7 +172,7 @@ class Journal:
         journal: it is then not acknowledged before the journal is mended."""
         start = self.size
         try:
-            self.verify()
+            untouched = self.verify() == self.ours
         except Altered as error:
             raise Lost(*error.args) from None
         try:
@@ -177,10 +183,11 @@ class Journal:
             self._write_again(data, error)
         self.broken = None
         self.size = start + len(data)
-        self.verify()
+        after = self.verify()
+        self.ours = after if untouched else None
         return start
 
-    def verify(self) -> None:
+    def verify(self) -> marks.Mark:
         """By a look that takes no descriptor: behind a link there is another file, and who mends opens none there."""
         try:
             found = os.lstat(self.path)
@@ -188,6 +195,7 @@ class Journal:
             raise Altered("gone") from None
         if found.st_size != self.size or not os.path.samestat(found, os.fstat(self.fd)):
             raise Altered("changed")
+        return marks.of_status(found)
 
     def verify_end(self, pos: int, checksum: str) -> None:
         """That nobody overwrote the record that ends at `pos`, the last one; it may be long, so it is read only where

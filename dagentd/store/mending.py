@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from dagentd.adapters import beneath, clock, disk, files, publishing
+from dagentd.adapters import beneath, clock, disk, files, marks, publishing
 from dagentd.model import records
 from dagentd.model.project import DOCUMENTS, SessionFolder
 from dagentd.model.records import Record
@@ -18,6 +19,7 @@ from dagentd.store.kept import Kept
 from dagentd.store.opening import Lined
 from dagentd.store.state import State
 
+_STILL = 0.05  # seconds in which a program that copies a file writes the next part of it
 _REMOVAL = 2.0  # seconds in which a program that removes a session's folder has removed the files in it
 
 
@@ -77,6 +79,8 @@ class Mending:
 
     def _join(self, old: Journal, state: State, ours: list[Line], same: bool) -> Mended:
         """Another content is under the journal's name: a restored backup, an editor's save, a cut."""
+        if same:
+            _await_rest(self._folder.journal)
         found = Journal.open(self._folder.journal)
         try:
             if not same and (lack := _continues(found, old, state)) is not None:
@@ -90,6 +94,14 @@ class Mending:
             found.close()
             raise
         return Mended(found, anew=True, lack=lack)
+
+
+def _await_rest(path: Path) -> None:
+    """Whoever overwrites a file has emptied it first, and writes over what we would append meanwhile."""
+    end, before = clock.monotonic() + _REMOVAL, None
+    while (now := marks.of(path)) != before and clock.monotonic() < end:
+        before = now
+        time.sleep(_STILL)
 
 
 def _read_on(journal: Journal, state: State, lines: list[Lined]) -> list[Line]:
