@@ -45,8 +45,8 @@ class Tape:
         return {path: path.read_bytes() for path in self.place.pm.projections()}
 
     def cut(self, length: int, documents: dict[Path, bytes]) -> None:
-        """In place: the journal is a link to the kept one. Only what was synced is ever sealed, so that nothing sealed is
-        as long as what a crash cut."""
+        """In place: the journal is a link to the kept one. Only what was synced is ever sealed: no part has what a
+        crash cut off."""
         with self.place.pm.journal.open("r+b") as file:
             file.write(self.journal)
             file.truncate(length)
