@@ -29,6 +29,14 @@ def of_status(status: os.stat_result) -> Mark:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
+def names_of(path: Path) -> int:
+    """How many a file has; 0 if it is not there."""
+    try:
+        return os.lstat(path).st_nlink
+    except OSError:
+        return 0
+
+
 def untouched(path: str | Path) -> Mark | None:
     """Equal as long as nobody wrote to it at all; None where that cannot be told, because it is not there or was
     written only just now. By the time of change, which no program can put back."""

@@ -115,6 +115,9 @@ class Chronicle:
                 self._verify_whole()
             except Altered:
                 self._mend([])
+            if not self.journal.is_kept():
+                _log.warning("%s: its kept journal was removed, and is kept again", self.journal.path)
+                journals.keep(self.journal, self.folder.id, self._kept)
             return [], None
 
         if not (self.gone or self.read_only or self.journal.broken):

@@ -84,6 +84,12 @@ class Journal:
             if fd is not None:
                 os.close(fd)
 
+    def is_kept(self) -> bool:
+        """Its other name, or its second file, may be removed by hand."""
+        if self.twin is not None:
+            return os.fstat(self.twin).st_nlink > 0
+        return self.kept is None or os.path.lexists(self.kept)
+
     # --- reading ------------------------------------------------------------------------------------------
 
     def groups(self, start: int = 0) -> Iterator[list[Line]]:
@@ -290,7 +296,9 @@ def keep(journal: Journal, session_id: str, kept: Kept) -> None:
     """See that the journal is kept: by a link, else by a second file that gets every append too."""
     journal.kept = kept.keep(session_id, journal.path)
     if journal.kept is None:
-        journal.twin = _twin(journal, session_id, kept)
+        before, journal.twin = journal.twin, _twin(journal, session_id, kept)
+        if before is not None:
+            os.close(before)
 
 
 def _twin(journal: Journal, session_id: str, kept: Kept) -> int:
