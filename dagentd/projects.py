@@ -134,6 +134,6 @@ def _may_stay(store: Store) -> bool:
     """Unless it cannot be used just now, or a command wants to write to it; `_serve` says why."""
     try:
         git.check_there(store.project)
-        return store.read_only or not lock.is_claimed(store.project)
+        return store.read_only or (store.is_locked() and not lock.is_claimed(store.project))
     except (DagentdError, OSError):
         return False

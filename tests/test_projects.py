@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -54,3 +55,14 @@ def test_one_that_may_not_be_looked_into_leaves_the_others(projects: Projects, t
     projects.follow(wanted)
     assert {store.project.root for store in projects.stores() if not store.read_only} == {closed, other}
     assert projects.problems() == []
+
+
+def test_one_whose_lock_was_removed_is_locked_again(projects: Projects, tmp_path: Path) -> None:
+    """With all of our folder in git's, by hand: a second daemon could have written beside us."""
+    git(tmp_path, "init", "-q", str(tmp_path / "shop"))
+    wanted = [project_at(tmp_path / "shop")]
+    projects.follow(wanted)
+    shutil.rmtree(wanted[0].own_dir)
+    projects.follow(wanted)
+    (store,) = projects.stores()
+    assert store.is_locked() and not store.read_only and projects.problems() == []

@@ -22,7 +22,19 @@ def of(path: str | Path) -> Mark | None:
         status = os.lstat(path)
     except OSError:
         return None
+    return of_status(status)
+
+
+def of_status(status: os.stat_result) -> Mark:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def names_of(path: Path) -> int:
+    """How many a file has; 0 if it is not there."""
+    try:
+        return os.lstat(path).st_nlink
+    except OSError:
+        return 0
 
 
 def untouched(path: str | Path) -> Mark | None:

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk
-from dagentd.errors import DagentdError, NotFound
+from dagentd.adapters import clock, disk, marks
+from dagentd.errors import CorruptFile, DagentdError, LimitReached, NotFound
 from dagentd.model import jsontext
 from dagentd.model.documents import position_of
 from dagentd.model.problem import Problem
@@ -22,7 +22,7 @@ from dagentd.store import beginning, complaints, opening, sealed
 from dagentd.store import journal as journals
 from dagentd.store.commits import CommitQueue, Plan, Ticket
 from dagentd.store.firstlook import FirstLook
-from dagentd.store.heal import Lack, Remains, lacking
+from dagentd.store.heal import Lack, Remains, is_intact, lacking
 from dagentd.store.index import Index
 from dagentd.store.journal import Altered, Journal, Line, Lost
 from dagentd.store.kept import Kept
@@ -61,8 +61,12 @@ class Chronicle:
     def _open(self, first: FirstLook, written: Sequence[Record]) -> None:
         self.journal = opening.open_journal(self.folder, self._kept, first.documents)
         try:
-            lack = self._bring_back(known) if (known := self._recall(first)) is not None else None
-            self._adopt(self.journal, written)
+            known = self._recall(first)
+            unknown = known is None and not opening.is_known(self.journal, self._index.journal(self.journal.path))
+            lack = self._bring_back(known) if known is not None else None
+            self._adopt(self.journal, written, anew=known is not None)
+            if unknown:
+                self._put_in(opening.unsealed(self.journal, self.state))
             if not self._chat_is_ours(first):
                 opening.fill_lines(self.state, self.journal, first.documents().get("chat"))
                 if lack is None:
@@ -112,18 +116,34 @@ class Chronicle:
         def look(_: dict[str, bytes]) -> tuple[list[Record], None]:
             try:
                 self.journal.verify_end(self.state.pos, self.state.sum)
+                self._verify_whole()
             except Altered:
                 self._mend([])
+            if not self.journal.is_kept():
+                _log.warning("%s: its kept journal was removed, and is kept again", self.journal.path)
+                journals.keep(self.journal, self.folder.id, self._kept)
             return [], None
 
         if not (self.gone or self.read_only or self.journal.broken):
             with contextlib.suppress(NotFound):  # it is gone, which is no news to one who asks for nothing
                 self.submit(look, alone=True)
 
+    @property
+    def touched(self) -> bool:
+        """Somebody else wrote to the journal since we last looked at all of it."""
+        return self.journal.ours != marks.of(self.journal.path)
+
+    def _verify_whole(self) -> None:
+        mark = self.journal.verify()
+        if mark != self.journal.ours:
+            if not is_intact(self.journal, self.state.entries.everything()):
+                raise Altered("overwritten")
+            self.journal.ours = mark
+
     def seal(self, *, everything: bool) -> None:
-        """Copy what is new in the journal, in case that it is overwritten. A copy that cannot be made now is made
-        later."""
-        if self.journal.kept is not None and not self.journal.broken:
+        """Copy what is new in the journal, in case that it is overwritten; not if it was. A copy that cannot be made
+        now is made later."""
+        if self.journal.kept is not None and not self.journal.broken and not self.touched:
             with contextlib.suppress(OSError, DagentdError):
                 sealed.seal(self.journal.kept, self.journal.fd, self.journal.size, everything=everything)
 
@@ -135,6 +155,9 @@ class Chronicle:
             return [], None
 
         if not self.read_only:
+            with contextlib.suppress(OSError, DagentdError):  # whoever opens it next finds out
+                if os.path.samestat(os.lstat(self.journal.path), os.fstat(self.journal.fd)):
+                    self.check()  # what memory knows is known for the last time
             with contextlib.suppress(NotFound):  # it is gone already
                 self.submit(last, alone=True)
         with self.lock:
@@ -146,14 +169,21 @@ class Chronicle:
 
     # --- opening ------------------------------------------------------------------------------------------
 
-    def _adopt(self, journal: Journal, written: Sequence[Record] = ()) -> None:
+    def _adopt(self, journal: Journal, written: Sequence[Record] = (), *, anew: bool = False) -> None:
         self.journal = journal
         journals.keep(journal, self.folder.id, self._kept)
         if journal.twin is not None:
             self.note("kept-by-copy", complaints.kept_by_copy(journal.path))
-        self.state = opening.read_state(journal, self._index.journal(journal.path), written)
+        index = self._index.journal(journal.path)
+        if anew:
+            with contextlib.suppress(CorruptFile, LimitReached):
+                index.forget()  # the place where it ends may hold the same, and those before it not
+        journal.ours = marks.of(journal.path)
+        self.state = opening.read_state(journal, index, written)
+        self.state.proof = lambda: self.journal.ours
         if tail := journal.cut_tail():
             self.note("torn", complaints.torn(tail))
+            journal.ours = marks.of(journal.path)
         self._note_lines()
 
     def _note_lines(self) -> None:
@@ -188,9 +218,12 @@ class Chronicle:
         """Known by the position of a document. What only a document holds is merged like all that others write."""
         if not all(self.has(raw) for raw in documents.values()):
             lack = opening.recover_lost(self.folder, self._kept, self.state, documents)
-            if lack.records:
-                self._append(opening.lines(lack.records))
-                self._note_altered(lack)
+            self._put_in(lack)
+
+    def _put_in(self, lack: Lack) -> None:
+        if lack.records:
+            self._append(opening.lines(lack.records))
+            self._note_altered(lack)
 
     def has(self, raw: dict[str, Any]) -> bool:
         """Whether the journal has the position that a document carries, if it carries one."""
@@ -281,7 +314,7 @@ class Chronicle:
         if before is not self.journal:
             before.close()
         if mended.anew:
-            self._adopt(mended.journal)
+            self._adopt(mended.journal, anew=True)
             opening.fill_lines(self.state, mended.journal, None)
         elif before is not self.journal:
             self._take_over(mended.journal)
@@ -292,6 +325,7 @@ class Chronicle:
     def _take_over(self, journal: Journal) -> None:
         """Go on with another file that holds the same."""
         self.state.read_record = journal.read_record
+        journal.ours = marks.of(journal.path)
         journals.keep(journal, self.folder.id, self._kept)
 
     def _note_altered(self, lack: Lack) -> None:

@@ -35,6 +35,19 @@ def origin(raw: Raw) -> Origin | None:
     return Origin(source.rpartition("/")[2], records.fingerprint(jsontext.encode(raw["content"])), time)
 
 
+def file_of(raw: Raw) -> str | None:
+    """The name of the file that it came from; the app says no more of it than that."""
+    found = origin(raw)
+    return found.file if found is not None else None
+
+
+def barred_files(state: State) -> set[str]:
+    """The names of those whose migration was taken back."""
+    held = state.session.get("barred")
+    paths = [each.get("path") for each in held if isinstance(each, dict)] if isinstance(held, list) else []
+    return {str(path).rpartition("/")[2] for path in paths}
+
+
 def is_copy(raw: Raw) -> bool:
     """What we import keeps the time that it has in the file."""
     found = origin(raw)
@@ -72,12 +85,15 @@ def copied_before(state: State, entries: Sequence[Raw]) -> dict[str, Entry]:
     new = [raw for raw in entries if state.find(raw["id"]) is None]
     if not new:
         return {}
+    here = {raw["id"] for raw in entries}  # each is itself, however equal it is to one that came later
     wanted = defaultdict[object, list[Raw]](list)
     for raw in new:
         wanted[origin(raw)].append(raw)
         wanted[_said(raw)].append(raw)
     result: dict[str, Entry] = {}
     for entry, raw in _like(state, new):
+        if entry.id in here:
+            continue
         alike = wanted[origin(raw) if is_copy(raw) else _said(raw)]
         if (one := next((each for each in alike if each["id"] not in result), None)) is not None:
             result[one["id"]] = entry

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,8 @@ from dagentd.store.journal import Journal
 from dagentd.store.kept import Kept
 from dagentd.store.state import State
 
+_MESSAGE = b', "message": '
+
 Read = Callable[[int, int], bytes]  # what was in a journal from one offset to another
 
 
@@ -33,13 +36,24 @@ class Remains:
         self._places: list[Read] = [old.bytes_at] if old else []
         self._places += [partial(_in_file, entry) for entry in entries]
         self._places += [sealed.Copy(entry).read for entry in entries]
+        self._copies = [read for entry in entries for read in (partial(_in_file, entry), sealed.Copy(entry).read)]
         self._lines = lines or {}
+        self._elsewhere: dict[bytes, Record] | None = None
 
     def message(self, entry: Entry) -> Record | None:
         line = entry.line or self._lines.get(entry.id)
         if line is not None and records.fingerprint(line) == entry.whole:
             return records.message(jsontext.decode_own(line), line, "")
-        return self._find(entry.start, entry.end, lambda found: records.fingerprint(found.message) == entry.whole)
+        found = self._find(entry.start, entry.end, lambda found: records.fingerprint(found.message) == entry.whole)
+        return found or self._anywhere().get(entry.whole)
+
+    def _anywhere(self) -> dict[bytes, Record]:
+        """By their contents, wherever they are in a copy: one that was overwritten again soon after it was mended has
+        them at other places."""
+        if self._elsewhere is None:
+            held = [record for read in self._copies for record in _records(read)]
+            self._elsewhere = {records.fingerprint(record.message): record for record in held if record.message}
+        return self._elsewhere
 
     def checkpoint(self, start: int, end: int) -> Record:
         found = self._find(start, end, lambda found: isinstance(found.body.get("checkpoint"), dict))
@@ -56,10 +70,49 @@ class Remains:
         return None
 
 
+def _records(read: Read) -> Iterator[Record]:
+    try:
+        lines = read(0, files.CHAT_LIMIT).split(b"\n")
+    except (OSError, DagentdError):
+        return
+    for line in lines:
+        with contextlib.suppress(Undecodable):
+            yield records.parse(line)[0]
+
+
 def _in_file(path: Path, start: int, end: int) -> bytes:
     with files.opened(path) as file:
         file.seek(start)
         return file.read(end - start)
+
+
+class Copied(Journal):
+    """A journal as the sealed parts of its kept file have it."""
+
+    data = b""
+
+    def bytes_at(self, start: int, end: int) -> bytes:
+        return self.data[start:end]
+
+    def _lines(self, offset: int) -> Iterator[tuple[int, bytes]]:
+        for line in self.data[offset:].splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                yield offset, line
+            offset += len(line)
+
+
+def is_intact(journal: Journal, entries: Iterable[Entry]) -> bool:
+    """Whether each of these messages is where it was. What we write ends with the message, and need not be parsed."""
+    return all(_holds(journal.bytes_at(entry.start, entry.end), entry.whole) for entry in entries)
+
+
+def _holds(line: bytes, whole: bytes) -> bool:
+    if records.fingerprint(line.partition(_MESSAGE)[2][:-2]) == whole:
+        return True
+    try:
+        return records.fingerprint(records.parse(line)[0].message) == whole
+    except Undecodable:
+        return False
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,8 @@ class Journal:
     whole: int = 0  # what has been read is whole up to here; what follows is torn
     broken: OSError | None = None
     glued: bool = False  # it ends with half a line of another program, to which ours must not be glued
-    as_known: marks.Mark | None = None  # when it was last found to be what we wrote
+    as_known: marks.Mark | None = None  # when its end was last found to be what we wrote
+    ours: marks.Mark | None = None  # as we left it or read it last; another one if somebody wrote to it since
 
     @classmethod
     def open(cls, path: Path) -> Journal:
@@ -83,6 +84,12 @@ class Journal:
         for fd in (self.fd, self.twin):
             if fd is not None:
                 os.close(fd)
+
+    def is_kept(self) -> bool:
+        """Its other name, or its second file, may be removed by hand."""
+        if self.twin is not None:
+            return os.fstat(self.twin).st_nlink > 0
+        return self.kept is None or os.path.lexists(self.kept)
 
     # --- reading ------------------------------------------------------------------------------------------
 
@@ -120,9 +127,14 @@ class Journal:
     def bytes_at(self, start: int, end: int) -> bytes:
         return os.pread(self.fd, end - start, start)
 
-    def first_sum(self) -> str:
-        """The hash of its first line: another journal begins otherwise."""
-        return records.checksum(next(self._lines(0), (0, b""))[1])
+    def may_begin_with(self, first: str) -> bool:
+        """Whether it can be the one whose first line has this hash: another journal begins with another record. A
+        beginning that is none, because it was emptied or filled with zeros, is no other journal's."""
+        line = next(self._lines(0), (0, b""))[1]
+        try:
+            return records.checksum(line) == first or not records.parse(line)
+        except Undecodable:
+            return True
 
     def checksum_at(self, pos: int) -> str | None:
         """The hash of the record that ends at `pos`; None if no record ends there."""
@@ -167,25 +179,28 @@ class Journal:
         journal: it is then not acknowledged before the journal is mended."""
         start = self.size + self.glued
         data = b"\n" * self.glued + data
+        untouched = False
         try:
             if self.broken:  # what it left behind is ours, and refused: not to be taken for another program's
                 self._reopen()
-            self._verify_before()
+            untouched = self._verify_before()
             self._write(data)
         except OSError as error:
             self._write_again(data, error)
         self.broken, self.glued = None, False
         self.size += len(data)
-        self.verify()
+        after = self.verify()
+        self.ours = after if untouched else None
         return start
 
-    def _verify_before(self) -> None:
+    def _verify_before(self) -> bool:
+        """Whether nobody wrote to it since we did."""
         try:
-            self.verify()
+            return self.verify() == self.ours
         except Altered as error:
             raise Lost(*error.args) from None
 
-    def verify(self) -> None:
+    def verify(self) -> marks.Mark:
         """By a look that takes no descriptor: behind a link there is another file, and who mends opens none there."""
         try:
             found = os.lstat(self.path)
@@ -193,6 +208,7 @@ class Journal:
             raise Altered("gone") from None
         if found.st_size != self.size or not os.path.samestat(found, os.fstat(self.fd)):
             raise Altered("changed")
+        return marks.of_status(found)
 
     def verify_end(self, pos: int, checksum: str) -> None:
         """That nobody overwrote the record that ends at `pos`, the last one; it may be long, so it is read only where
@@ -287,7 +303,9 @@ def keep(journal: Journal, session_id: str, kept: Kept) -> None:
     """See that the journal is kept: by a link, else by a second file that gets every append too."""
     journal.kept = kept.keep(session_id, journal.path)
     if journal.kept is None:
-        journal.twin = _twin(journal, session_id, kept)
+        before, journal.twin = journal.twin, _twin(journal, session_id, kept)
+        if before is not None:
+            os.close(before)
 
 
 def _twin(journal: Journal, session_id: str, kept: Kept) -> int:

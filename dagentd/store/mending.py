@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from dagentd.adapters import beneath, clock, disk, files, publishing
+from dagentd.adapters import beneath, clock, disk, files, marks, publishing
 from dagentd.model import records
 from dagentd.model.project import DOCUMENTS, SessionFolder
 from dagentd.model.records import Record
@@ -18,6 +18,7 @@ from dagentd.store.opening import Lined
 from dagentd.store.state import State
 from dagentd.waiting import NotYet
 
+_STILL = 0.05  # seconds in which a program that copies a file writes the next part of it
 _REMOVAL = 2.0  # seconds in which a program that removes a session's folder has removed the files in it
 
 
@@ -37,6 +38,7 @@ class Mending:
     def __init__(self, folder: SessionFolder, kept: Kept) -> None:
         self._folder, self._kept = folder, kept
         self._missed: float | None = None  # since when the journal's name is gone
+        self._overwritten: tuple[float, marks.Mark | None] | None = None  # since when, and how it was at the last look
 
     def mend(self, journal: Journal, state: State, lines: list[Lined]) -> Mended | None:
         """None if the session was deleted; `NotYet` while it may be that it is."""
@@ -82,6 +84,8 @@ class Mending:
 
     def _join(self, old: Journal, state: State, ours: list[Line], same: bool) -> Mended:
         """Another content is under the journal's name: a restored backup, an editor's save, a cut."""
+        if same and not ours:
+            self._await_rest()
         found = Journal.open(self._folder.journal)
         try:
             if not same and (lack := _continues(found, old, state)) is not None:
@@ -95,6 +99,15 @@ class Mending:
             found.close()
             raise
         return Mended(found, anew=True, lack=lack)
+
+    def _await_rest(self) -> None:
+        """Whoever overwrites a file has emptied it first, and writes over what we would append meanwhile."""
+        mark, now = marks.of(self._folder.journal), clock.monotonic()
+        since, before = self._overwritten or (now, None)
+        if mark != before and now < since + _REMOVAL:
+            self._overwritten = since, mark
+            raise NotYet(_STILL)
+        self._overwritten = None
 
 
 def _read_on(journal: Journal, state: State) -> list[Line]:

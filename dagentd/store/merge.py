@@ -10,7 +10,7 @@ from typing import Any
 from dagentd.model import conversation, ids, jsontext, records, times
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
-from dagentd.store import copies
+from dagentd.store import copies, withdrawn
 from dagentd.store.entry import Entry, stamp_of
 from dagentd.store.outside import Doc, Outside
 from dagentd.store.state import State
@@ -38,7 +38,7 @@ def merge(state: State, outside: Outside, at: str, settled: Callable[[Entry], bo
     held = [one for one in found if one.entry and one.entry.here and one.id not in outside.brought]
     anew = bool(outside.chat and not outside.chat.ours and not held)
     remade = outside.remade or (anew and _remade(state, outside))
-    result = _arrivals(found, at) + edits(found, outside.chat, at) + _returns(found, outside.chat, at)
+    result = _arrivals(found, at) + edits(found, outside.chat, at) + _returns(state, found, outside.chat, at)
     ignored = remade and outside.checkpoint and not outside.checkpoint.ours
     doc = merge_checkpoint(state, outside.checkpoint, at) if outside.checkpoint and not ignored else None
     if anew and not remade:
@@ -53,6 +53,8 @@ def merge(state: State, outside: Outside, at: str, settled: Callable[[Entry], bo
         result.append(records.checkpoint(doc, at))
     if outside.session:
         result += _session_changes(state, outside.session, at)
+    if state.session.get("status") == withdrawn.STATUS and (result or (outside.session and not outside.session.ours)):
+        result.append(records.session({"status": "active"}, at))  # somebody made it again
     if anew and (result or state.entries.chat):
         result.append(records.seen(_without_position(outside), at))
     return result
@@ -168,14 +170,19 @@ def _is_edit(entry: Entry, one: Found, pos: int | None) -> bool:
     return True
 
 
-def _returns(found: list[Found], doc: Doc | None, at: str) -> list[Record]:
-    """Messages that had left and that a writer who knew it put back."""
-    pos = doc.pos if doc else None
-    if pos is None:
+def _returns(state: State, found: list[Found], doc: Doc | None, at: str) -> list[Record]:
+    """Messages that had left and that a writer who knew it put back. A copy puts back nothing, but what left with our
+    migration: the app does it instead."""
+    if doc is None or (doc.pos is None and doc.ours):
         return []
-    seen = [one for one in found if one.entry and not one.copied and one.entry.moved <= pos]
-    back = [one.id for one in seen if one.entry and not one.entry.here]
+    away = [one for one in found if one.entry and not one.entry.here and _knew(one.entry, doc.pos, one.copied)]
+    barred = copies.barred_files(state) if any(one.copied for one in away) else set()
+    back = [one.id for one in away if not one.copied or copies.file_of(one.raw) in barred]
     return [records.back(back, at)] if back else []
+
+
+def _knew(entry: Entry, pos: int | None, copied: bool) -> bool:
+    return copied if pos is None else entry.moved <= pos
 
 
 def _removed(state: State, found: list[Found], pos: int, at: str) -> list[Record]:

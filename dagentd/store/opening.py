@@ -9,15 +9,16 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import beneath, clock, disk, files
+from dagentd.adapters import beneath, clock, disk, files, marks
 from dagentd.errors import CorruptFile, LimitReached
 from dagentd.model import jsontext, records
 from dagentd.model.documents import Position, position_of
+from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
-from dagentd.store import beginning, complaints, layout
+from dagentd.store import beginning, complaints, layout, sealed
 from dagentd.store import journal as journals
-from dagentd.store.heal import Lack, Remains, lacking
+from dagentd.store.heal import Copied, Lack, Remains, is_intact, lacking
 from dagentd.store.index import Index, JournalIndex
 from dagentd.store.journal import Journal, Line
 from dagentd.store.kept import Kept
@@ -122,9 +123,7 @@ def recall(journal: Journal, index: JournalIndex, entries: list[Path], look: Cal
     One that begins otherwise is another session's."""
     try:
         header = index.header()
-        if not header or journal.checksum_at(header["pos"]) == header["sum"]:
-            return None
-        if header.get("first") != journal.first_sum():
+        if not header or _is_whole(journal, header, index) or not journal.may_begin_with(header.get("first", "")):
             return None
         held = Index(None).journal(journal.path)
         held.save(header, index.before(None, 1 << 60))
@@ -135,6 +134,41 @@ def recall(journal: Journal, index: JournalIndex, entries: list[Path], look: Cal
     known.load(header)
     _catch_up(journal, entries, Position(pos=header["pos"], sum=header["sum"]))
     return Recalled(known, remains, sum(size < entry.edited <= journal.size for entry in known.entries.everything()))
+
+
+def _is_whole(journal: Journal, header: dict[str, Any], index: JournalIndex) -> bool:
+    """Whether all that the index knows is where it was. Nobody wrote to the file since then, or it is read."""
+    if journal.checksum_at(header["pos"]) != header["sum"]:
+        return False
+    if (mark := marks.of(journal.path)) is not None and header.get("mark") == list(mark):
+        return True
+    start, end, _ = header["checkpoints"][-1] if header["checkpoints"] else (0, 0, 0)
+    try:
+        return is_intact(journal, index.before(None, 1 << 60)) and (not end or bool(journal.read_record(start, end)))
+    except Undecodable:
+        return False
+
+
+def is_known(journal: Journal, index: JournalIndex) -> bool:
+    """Whether the index has the journal as it is."""
+    try:
+        header = index.header()
+    except (CorruptFile, LimitReached):
+        return False
+    return bool(header and journal.checksum_at(header["pos"]) == header["sum"])
+
+
+def unsealed(journal: Journal, state: State) -> Lack:
+    """What the sealed parts of its kept file have and the journal lacks: it was overwritten while we were away, and no
+    index knows what it held."""
+    data = sealed.Copy(journal.kept).read(0, files.CHAT_LIMIT) if journal.kept is not None else b""
+    if journal.bytes_at(0, len(data)) == data:
+        return Lack([])
+    copied = Copied(journal.path, -1, len(data))
+    copied.data = data
+    known = read_state(copied, Index(None).journal(journal.path))
+    lack = lacking(known, state, lambda entry: copied.read_record(entry.start, entry.end), clock.stamp())
+    return lack if lack.put_back else Lack([])  # it was mended since, and goes on
 
 
 def _catch_up(journal: Journal, entries: list[Path], position: Position) -> None:

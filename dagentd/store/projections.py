@@ -269,6 +269,9 @@ class Projections:
     def _save(self, now: float) -> None:
         """Let the index follow now and then: it costs nearly as much as the messages did, so whoever opens a session
         or imports into it does not wait for it. Closing saves too."""
+        if now >= self._saved + _SELDOM and self._chronicle.state.entries.fresh and self._chronicle.touched:
+            with contextlib.suppress(DagentdError):  # who adds next is told
+                self._chronicle.check()
         with self._chronicle.lock:
             fresh = self._chronicle.state.entries.fresh
             if fresh and now >= self._saved + _SELDOM:

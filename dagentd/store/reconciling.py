@@ -90,6 +90,7 @@ def _had_a_journal(folder: SessionFolder) -> bool:
 
 
 def _signature(folder: SessionFolder) -> tuple[object, ...]:
-    """Equal as long as nobody wrote to its files, but for a write in the same tick of the clock as ours."""
+    """Equal as long as nobody wrote to its files, but for a write in the same tick of the clock as ours; and as long as
+    the journal has as many names: one of them may be the kept one."""
     paths = [folder.journal, *(folder.document(name) for name in ("session", "chat", "checkpoint", "memory"))]
-    return tuple(map(marks.of, paths))
+    return (*map(marks.of, paths), marks.names_of(folder.journal))

@@ -10,6 +10,7 @@ from dagentd.adapters import clock
 from dagentd.errors import NotAllowed, NotFound
 from dagentd.model.conversation import Said
 from dagentd.model.ids import AgentType
+from dagentd.model.jsontext import Undecodable
 from dagentd.model.problem import Problem
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
@@ -120,7 +121,11 @@ class Session:
 
     def history(self, before: str | None = None, limit: int = 100) -> tuple[list[dict[str, Any]], bool]:
         """Every message ever seen, in order, up to the one before `before`; and whether there are earlier ones."""
-        return reading.history(self._chronicle, before, limit)
+        try:
+            return reading.history(self._chronicle, before, limit)
+        except Undecodable:  # somebody has overwritten it just now
+            self._chronicle.check()
+            return reading.history(self._chronicle, before, limit)
 
     def moves(self) -> list[dict[str, Any]]:
         """What left chat and what came back, in order: each time with the ids, and why."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -49,6 +49,7 @@ class State:
     seen: dict[str, str] = field(default_factory=dict)  # marks of documents without a position that were last taken in
     shown: tuple[str, int] | None = None  # digest of the chat file as we wrote it, and the `chat_pos` it shows
     first: str = ""  # the hash of the journal's first record
+    proof: Callable[[], Sequence[int] | None] = lambda: None  # how the journal was left, if nobody else wrote to it
     unknown: str | None = None  # the `t` of a record that only a newer version understands
 
     def __post_init__(self) -> None:
@@ -235,6 +236,7 @@ class State:
             "totals": vars(self.totals), "unknown": self.unknown, "setAt": self.set_at,
             "compactedOutside": self.compacted_outside, "madeAt": self.made_at,
             "seen": self.seen, "shown": self.shown, "first": self.first, "compactions": self.compactions.dump(),
+            "mark": self.proof(),
         }  # fmt: skip
         self.entries.save(header)
 

@@ -74,6 +74,10 @@ class Store:
                 self.close()
                 raise
 
+    def is_locked(self) -> bool:
+        """False once somebody removed our folder in git's: another daemon may then write, and nothing is kept."""
+        return self._held is not None and self._held.in_place()
+
     # --- finding ------------------------------------------------------------------------------------------
 
     def features(self) -> list[FeatureFolder]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dagentd.adapters import beneath, files
 from dagentd.errors import DagentdError
-from dagentd.model import records
+from dagentd.model import jsontext, records
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder, SessionFolder
 
@@ -22,8 +22,46 @@ _FILE = re.compile(r"\.(json|jsonl|dagentd-tmp)(\.|$)")
 
 
 def is_withdrawn(folder: SessionFolder) -> bool:
-    """By its journal alone: a crash may have left documents of it, which must not be taken for news."""
-    return last_words(folder.journal) is not None
+    """By its journal: a crash may have left documents of it, which must not be taken for news."""
+    return _words(folder) is not None
+
+
+def _words(folder: SessionFolder) -> dict[str, Any] | None:
+    words = last_words(folder.journal)
+    return words if words is not None and not _is_made_again(folder) else None
+
+
+def _is_made_again(folder: SessionFolder) -> bool:
+    """Whether another program has made the session since. What we left says so, and holds nothing that the journal
+    does not; and no session document was there before the migration that it would be."""
+    session, chat = (_document(folder.conventional(name)) for name in ("session", "chat"))
+    if session is None:
+        return False
+    said = chat.get("messages") if chat is not None and "dagentd" in chat else None
+    held = {str(each.get("id")) for each in said if isinstance(each, dict)} if isinstance(said, list) else set()
+    return "dagentd" not in session or not held <= _said(folder.journal)
+
+
+def _document(path: Path) -> dict[str, Any] | None:
+    """None if it is not there. One that cannot be read is not ours: those are whole at every moment."""
+    try:
+        return jsontext.decode_object(files.read(path, files.CHAT_LIMIT))
+    except FileNotFoundError:
+        return None
+    except (OSError, DagentdError, Undecodable):
+        return {}
+
+
+def _said(journal: Path) -> set[str]:
+    with files.opened(journal) as lines:
+        return {str(raw.get("id")) for raw in map(_message, lines) if isinstance(raw, dict)}
+
+
+def _message(line: bytes) -> object:
+    try:
+        return records.parse(line)[0].body.get("message")
+    except Undecodable:
+        return None
 
 
 def left_behind(feature: FeatureFolder, session_id: str) -> SessionFolder | None:
@@ -34,7 +72,7 @@ def left_behind(feature: FeatureFolder, session_id: str) -> SessionFolder | None
 def in_feature(feature: FeatureFolder) -> Iterator[tuple[SessionFolder, dict[str, Any]]]:
     """All that were taken back, with what their last record says."""
     for folder in _journals(feature):
-        if (words := last_words(folder.journal)) is not None:
+        if (words := _words(folder)) is not None:
             yield folder, words
 
 

@@ -182,6 +182,76 @@ def test_taking_our_migration_back_leaves_what_the_app_migrated(work: Work, plac
     assert work.said() == texts(old["entries"])[:4]
 
 
+def test_a_session_that_the_app_makes_after_our_migration_was_taken_back_is_its_own(
+    work: Work, place: Place, app: DesktopApp
+) -> None:
+    """Only the journal was left of it, which said that nothing of the session counts: neither was it served, nor did
+    its documents outlive the next start."""
+    write(place.flat / "chat.json", old_chat(3))
+    work.look()
+    work.rollback()
+    app.add(app.session(), "said to the app")
+    before = (place.flat / "sessions" / f"chat_{PM}.json").read_bytes()
+    work.again()
+    work.look()
+    assert b"said to the app" in before and work.said() == ["said to the app"]
+    work.again()
+    work.look()
+    assert work.said() == texts(app.chat(PM)) == ["said to the app"]
+    with work.store.using(PM, FEATURE) as session:
+        assert session.fields["status"] == "active"
+
+
+def test_what_was_written_while_our_migration_was_taken_back_is_not_removed_later(
+    work: Work, place: Place, app: DesktopApp
+) -> None:
+    """The app had read session and chat, and writes them back with what was said meanwhile."""
+    write(place.flat / "chat.json", old_chat(3))
+    work.look()
+    app.session()
+    chat = app._read(place.flat / "sessions" / f"chat_{PM}.json")
+    assert chat is not None
+    work.rollback()
+    chat["messages"].append({"id": "late", "role": "user", "content": "late", "timestamp": at(1)})
+    app._write(place.flat / "sessions" / f"session_{PM}.json", app._sessions[PM])
+    app._write(place.flat / "sessions" / f"chat_{PM}.json", chat)
+    work.again()
+    work.look()
+    assert work.said() == ["late"] == texts(app.chat(PM))
+
+
+@pytest.mark.parametrize("used", [False, True], ids=["nothing else in it", "used since"])
+def test_the_app_migrates_what_we_took_back(work: Work, place: Place, app: DesktopApp, used: bool) -> None:
+    old = old_chat(7)
+    write(place.flat / "chat.json", old)
+    work.look()
+    if used:
+        with work.store.using(PM, FEATURE) as session:
+            session.add([{"role": "user", "content": "mine"}])
+            session.clear()
+            session.reconcile()
+    work.rollback()
+    for _ in app.migrate_chat():
+        work.look()
+        take_in(work)
+    for _ in range(2):
+        assert work.said() == texts(app.chat(PM)) == texts(old["entries"])
+        assert sorted(everything(work)) == sorted([*texts(old["entries"]), *(["mine"] if used else [])])
+        work.again()
+        work.look()
+
+
+def test_equal_entries_of_a_log_that_grows_are_each_stored(work: Work, place: Place) -> None:
+    """One that was imported is itself, not the app's copy of one that came later."""
+    task = old_task(2)
+    path = place.flat / "nodes" / TASK / "session.json"
+    for count in range(3, 7):
+        task["messages"].append(dict(task["messages"][-1]))
+        write(path, task)
+        work.look()
+        assert len(everything(work, DEV)) == count
+
+
 def test_the_projects_own_chat_is_a_session_of_its_own_tree(work: Work, place: Place) -> None:
     """As the app's newest version keeps it: a list, which grows, and which it empties."""
     path = place.root / ".dagent" / "context-chat" / "messages.json"

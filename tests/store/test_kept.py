@@ -274,3 +274,28 @@ def test_something_else_in_the_place_of_the_folder_is_told_in_words(served: Serv
     served.project.kept_dir.write_text("mine")
     with pytest.raises(DagentdError, match="a part of the path is not a folder"):
         Kept(served.project).all()
+
+
+@pytest.mark.parametrize("open_session", [True, False], ids=["open", "closed"])
+def test_a_kept_journal_that_was_removed_is_kept_again(served: Served, open_session: bool) -> None:
+    """By hand, with all of our folder in git's; nothing said so, and with the worktree the session was lost."""
+    served.add("a")
+    served.store.reconcile()
+    if not open_session:
+        served.again()
+        served.store.reconcile()
+    shutil.rmtree(served.project.kept_dir)
+    for feature in served.store.features():
+        list(served.store.in_turn(feature, everything=False))
+    (kept,) = served.kept
+    assert os.path.samefile(kept, served.journal)
+    shutil.rmtree(served.worktree)
+    assert [gone.id for gone in served.store.gone()] == [served.session.id]
+
+
+def test_a_second_file_that_was_removed_is_made_again(apart: Served) -> None:
+    apart.add("a")
+    apart.kept[0].unlink()
+    apart.flush()
+    apart.add("b")
+    assert apart.kept[0].read_bytes() == apart.journal.read_bytes()

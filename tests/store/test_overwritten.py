@@ -168,6 +168,115 @@ def test_what_left_chat_a_while_ago_is_not_lost(served: Served, backup: Path) ->
     assert "journal-lost" not in served.problems()
 
 
+def _departed(served: Served, backup: Path) -> None:
+    """Of four messages, three have left chat: no document has those. The backup has the first."""
+    served.add("a")
+    _back_up(served, backup)
+    served.add("b", "c")
+    served.session.clear()
+    served.session.tend(1e12)
+    served.add("d")
+
+
+def _empty(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def _cut(path: Path) -> None:
+    os.truncate(path, 20)
+
+
+def _fill(path: Path) -> None:
+    """With zeros, as some file systems do after a power failure."""
+    with path.open("r+b") as file:
+        file.write(bytes(path.stat().st_size))
+
+
+@pytest.mark.parametrize("destroy", [_empty, _cut, _fill])
+@running
+def test_a_journal_without_a_beginning_is_the_same_one(
+    served: Served, backup: Path, destroy: Callable[[Path], None], running: bool
+) -> None:
+    """It was taken for another session's, because it does not begin as it did; nothing was said, and all was lost."""
+    _departed(served, backup)
+    _meanwhile(served, running, lambda *_: destroy(served.journal), backup)
+    for _ in range(2):
+        assert served.all() == ["a", "b", "c", "d"] and served.known() == served.shown() == ["d"]
+        assert _ or _told(served)
+        served.again()
+
+
+@whole
+def test_overwritten_when_no_index_knows_it(served: Served, backup: Path, overwrite: Overwrite, tmp_path: Path) -> None:
+    """An update that begins the index anew, or a project that was moved: the sealed parts know."""
+    _departed(served, backup)
+    served.close()
+    overwrite(served, backup)
+    for path in tmp_path.glob("index.sqlite*"):
+        path.unlink()
+    served.open()
+    served.flush()
+    assert served.all() == ["a", "b", "c", "d"] and served.known() == served.shown() == ["d"]
+    assert "put back: 3" in _told(served).message
+
+
+@whole
+def test_overwritten_and_stopped_before_anybody_looked(served: Served, backup: Path, overwrite: Overwrite) -> None:
+    """The daemon knew it all, and its last act was to copy the overwritten journal over the sealed parts."""
+    _departed(served, backup)
+    overwrite(served, backup)
+    for _ in range(2):
+        served.again()
+        assert served.all() == ["a", "b", "c", "d"] and served.known() == served.shown() == ["d"]
+
+
+@pytest.mark.parametrize("before", ["reading", "stopping", "nothing"])
+def test_one_record_overwritten_in_its_midst(served: Served, backup: Path, before: str) -> None:
+    """Neither its length nor its end tells. The history could not be read from then on."""
+    _departed(served, backup)
+    place = served.journal.read_bytes().index(b"text of b")
+    with served.journal.open("r+b") as file:
+        file.seek(place - 40)
+        file.write(bytes(60))
+    if before == "stopping":
+        served.again()
+    elif before == "nothing":
+        served.add("e")
+    for _ in range(2):
+        assert served.all() == ["a", "b", "c", "d", *(["e"] if before == "nothing" else [])]
+        served.again()
+
+
+def test_overwritten_while_stopped_in_its_midst(served: Served, backup: Path) -> None:
+    _departed(served, backup)
+    served.close()
+    place = served.journal.read_bytes().index(b"text of b")
+    with served.journal.open("r+b") as file:
+        file.seek(place - 40)
+        file.write(bytes(60))
+    served.open()
+    assert served.all() == ["a", "b", "c", "d"] and _told(served)
+
+
+@pytest.mark.parametrize("cleared", [False, True], ids=["in chat", "cleared"])
+def test_a_copy_that_goes_on_after_we_mended(served: Served, backup: Path, cleared: bool) -> None:
+    """`cp` empties the file, and writes over what we append meanwhile: length and end are then as we know them."""
+    early, late = [f"m{number}" for number in range(30)], [f"n{number}" for number in range(30)]
+    served.add(*early)
+    _back_up(served, backup)
+    served.add(*late)
+    if cleared:
+        served.session.clear()
+        served.session.tend(1e12)
+    with served.journal.open("wb", buffering=0) as file:
+        served.session.add([{"id": "x", "role": "user", "content": "x"}])
+        file.write((backup / served.journal.name).read_bytes())
+    served.session.add([{"id": "y", "role": "user", "content": "y"}])
+    for _ in range(2):
+        assert served.all() == [*early, *late, "x", "y"]
+        served.again()
+
+
 def test_sealed_parts_follow_the_journal(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealed, "_PART", 1000)
     for count in range(12):

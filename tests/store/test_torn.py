@@ -47,13 +47,14 @@ class Tape:
         return {path: path.read_bytes() for path in self.place.pm.projections()}
 
     def cut(self, length: int, documents: dict[Path, bytes]) -> None:
-        """In place: the journal is a link to the kept one."""
+        """In place: the journal is a link to the kept one. Only what was synced is ever sealed: no part has what a
+        crash cut off."""
         with self.place.pm.journal.open("r+b") as file:
             file.write(self.journal)
             file.truncate(length)
         for path, data in documents.items():
             path.write_bytes(data)
-        for path in self.place.pm.beside(self.place.pm.journal, "torn"):
+        for path in (*self.place.pm.beside(self.place.pm.journal, "torn"), *self.place.kept.glob("*.z")):
             path.unlink()
 
     def lengths(self) -> list[int]:

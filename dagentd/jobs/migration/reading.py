@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -12,8 +13,9 @@ from dagentd.errors import CorruptFile, DagentdError
 from dagentd.formats import legacy as formats
 from dagentd.formats.shape import Converted, Newer
 from dagentd.model import jsontext
+from dagentd.model.documents import position_of
 from dagentd.model.jsontext import Undecodable
-from dagentd.model.project import FeatureFolder
+from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.store import layout, legacy, withdrawn
 from dagentd.store.legacy import Content, LegacyFile
 from dagentd.store.store import Store
@@ -77,10 +79,21 @@ def _documents(store: Store, feature: FeatureFolder) -> Iterator[tuple[str, dict
     """Of a session that was taken back, what its last record says."""
     for folder in layout.sessions(feature):
         try:
-            yield folder.id, store.document(folder) or layout.read_object(folder.document("session"))
+            yield folder.id, store.document(folder) or _fields(store, folder)
         except (FileNotFoundError, DagentdError):  # importing finds out what it knows
             yield folder.id, {}
     yield from ((folder.id, words) for folder, words in withdrawn.in_feature(feature))
+
+
+def _fields(store: Store, folder: SessionFolder) -> dict[str, Any]:
+    """By its document, if that is all that the journal says: another program that wrote it may never have known what
+    was migrated or taken back."""
+    raw = layout.read_object(folder.document("session"))
+    position = position_of(raw)
+    if not os.path.lexists(folder.journal) or (position and position.pos == os.lstat(folder.journal).st_size):
+        return raw
+    with store.use(folder) as session:
+        return session.fields
 
 
 def is_done(unit: Unit, known: Known) -> bool:
