@@ -54,7 +54,7 @@ class Stage:
         else:
             done = subprocess.run(command, capture_output=True, text=True, **more)
         assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return str(done.stdout)
 
     def processes(self) -> list[int]:
         return processes_with(f"XDG_RUNTIME_DIR={self.runtime}")

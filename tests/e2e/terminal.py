@@ -14,6 +14,7 @@ import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.patience import patience
 from tests.warm import Command
@@ -36,7 +37,7 @@ class Terminal:
     ) -> None:
         self._screen, slave = pty.openpty()
         self.resize(columns, lines)
-        ours = {"cwd": cwd, "env": dict(env), "stdin": slave, "stdout": slave, "stderr": slave}
+        ours: dict[str, Any] = {"cwd": cwd, "env": dict(env), "stdin": slave, "stdout": slave, "stderr": slave}
         self.process: subprocess.Popen[bytes]
         if command[0] == "dagentd":
             self.process = Command(*command[1:], **ours, start_new_session=True)

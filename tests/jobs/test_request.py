@@ -85,9 +85,9 @@ def test_the_conversation_is_sent_in_the_form_that_was_asked_for(store: Store, q
 
 def test_a_system_message_is_not_in_a_users_turn(store: Store, qa: Session) -> None:
     qa.add([{"role": "user", "content": "One"}, {"role": "system", "content": "The build is red."}])
-    built = request.build(store, qa, "Go", Settings())
-    assert all("The build is red." not in json.dumps(turn) for turn in built["messages"])
-    assert "The build is red." in built["preamble"]
+    made = built(store, qa, "Go", Settings())
+    assert all("The build is red." not in json.dumps(turn) for turn in made["messages"])
+    assert "The build is red." in made["preamble"]
 
 
 def test_a_message_is_read_once_and_again_when_it_was_edited(
