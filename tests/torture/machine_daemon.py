@@ -203,8 +203,8 @@ class Daemon:
                 assert not told["broken"], told["broken"]
                 return Reply(told.get("result"), f"{told['error']}: {told['told']}" if "error" in told else "")
             elif word == "ended":
-                assert rest == "77", f"the daemon ended with status {rest}"
                 self.alive, self.deaths = False, self.deaths + 1
+                assert rest == "77", f"the daemon ended with status {rest}"
                 self.since += 1
                 return Reply(died=True)
 
