@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import threading
 import time
@@ -24,6 +25,7 @@ OLD, NEW = "login", "theme"
 TASK = "t1"
 LEGACY = 20
 _PATIENCE = 120.0
+_SAID = re.compile(rb"<[a-z]+-[a-z0-9-]+>")
 
 
 @dataclass
@@ -87,7 +89,7 @@ class World:
     def missing(self, wanted: set[str]) -> set[str]:
         """Those that no journal has."""
         data = b"\n".join(path.read_bytes() for path in self.kept.glob("*.jsonl"))
-        return {each for each in wanted if each.encode() not in data}
+        return wanted - {each.decode() for each in _SAID.findall(data)}
 
     def found(self) -> Counter[tuple[str, str]]:
         """How many messages of a journal say each. Of a session that was remade elsewhere there are two, and both may
