@@ -17,7 +17,8 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("Fireworks, Cerebras, Together, Jina", "fw_ csk- tgp_v1_ jina_", rf"{_DIGIT}{_U}{{20,}}", "docs"),
     ("LangSmith, Pinecone, Tavily", "lsv2_pt_ lsv2_sk_ ls__ pcsk_ tvly-", rf"{_U}{{20,}}", "trufflehog"),
     ("Voyage, Firecrawl, E2B", "pa- fc- e2b_", rf"(?:{_H}{{32,}}|{_DIGIT}{_U}{{40,}})", "docs"),
-    ("Weights & Biases, Anyscale, Apify", "wandb_v1_ esecret_ apify_api_", rf"{_U}{{20,}}", "trufflehog"),
+    ("Weights & Biases, Apify", "wandb_v1_ apify_api_", rf"{_U}{{20,}}", "trufflehog"),
+    ("Anyscale", "esecret_", rf"{_U}{{20,}}", "docs"),
     ("ElevenLabs", "sk_", rf"{_H}{{40,}}", "trufflehog"),
     # --- clouds ---
     ("AWS", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}\b", "docs"),
@@ -92,7 +93,7 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("Sentry", "sntrys_ sntryu_ sntryi_", r"[A-Za-z0-9+/=_]{30,}", "docs"),
     ("PostHog", "phx_ phs_ pha_", r"[A-Za-z0-9_]{30,}", "docs"),
     ("Dynatrace", "dt0", r"[a-z]\d\d\.[A-Za-z0-9-]{8,40}\.[A-Z0-9]{60,}", "docs"),
-    ("Honeycomb, Axiom", "hcaik_ hcalk_ hcamk_ xaat- xapt-", r"[a-z0-9-]{32,}", "trufflehog"),
+    ("Honeycomb, Axiom", "hcaik_ hcaic_ hcalk_ hcamk_ xaat- xapt-", r"[A-Za-z0-9-]{32,}", "docs"),
     # --- talking ---
     (
         "Slack", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.xoxb- xoxe.xoxp- xapp-",
@@ -134,7 +135,7 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("Figma", "figd_ figu_ figo_", rf"{_U}{{20,}}", "docs"),
     ("Postman", "PMAK- PMAT-", r"[A-Za-z0-9-]{26,}", "docs"),
     ("HubSpot", "pat-na1- pat-na2- pat-eu1- pat-ap1-", r"[A-Fa-f0-9-]{36}", "docs"),
-    ("Asana", "1/ 2/", rf"\d{{10,}}(?:/\d{{10,}})?:{_H}{{32}}", "trufflehog"),
+    ("Asana", "0/ 1/ 2/", rf"\d{{10,}}(?:/\d{{10,}})?:{_W}{{32,}}", "trufflehog"),
     ("ClickUp", "pk_", r"\d{5,12}_[A-Z0-9]{32}", "trufflehog"),
     ("Dropbox", "sl.", rf"(?:u\.)?{_DIGIT}{_U}{{60,}}", "gitleaks"),
     ("Contentful, Typeform, ReadMe, Frame.io", "CFPAT- tfp_ rdme_ fio-u-", r"[A-Za-z0-9_=.-]{40,}", "gitleaks"),

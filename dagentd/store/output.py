@@ -13,9 +13,10 @@ from dagentd.store import rendering
 from dagentd.store.chronicle import Chronicle
 from dagentd.store.intake import Intake
 from dagentd.store.projection import GONE_FOR, Projection
+from dagentd.store.way import way
 
 _APART = 0.1  # seconds between two writes of one session's documents
-_LONG = 0.05  # a write that takes longer is of a very long chat
+_REST = 9  # times as long as a write took is left until the next
 _LOOK = "Look at it, then delete it."
 
 
@@ -87,15 +88,14 @@ class Output:
                 self.due = clock.monotonic() + self._settle / 5
                 return False
         if self.due <= started:
-            taken = clock.monotonic() - started
-            self.due = started + (_APART if taken < _LONG else 9 * taken)
+            self.due = started + max(_APART, _REST * (clock.monotonic() - started))
         return True
 
     def _publish(self, each: Projection) -> bool:
         """False if it is not as we know it."""
         with self._chronicle.lock:
             mark, pos, chunks = self.mark(each.name), self._chronicle.state.pos, self._render(each)
-        why = each.unreadable
+        why, chunks = each.unreadable, _politely(chunks)
         try:
             moved = each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self.there())
         except publishing.Changed:
@@ -115,3 +115,9 @@ class Output:
         if each.name == "chat":
             return rendering.chat(state, each.extra)
         return rendering.other(each.name, state, self._folder, each.extra, self.has_memory)
+
+
+def _politely(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        way.give()
+        yield chunk

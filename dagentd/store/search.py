@@ -24,6 +24,7 @@ Message = dict[str, Any]
 Found = tuple[Path, Message]  # a journal and a message in it
 
 _BATCH = 1 << 16  # bytes of journal that are indexed at a time
+_SPARE_FOR = 10.0  # seconds
 _queue, _turn = threading.Lock(), threading.Lock()
 
 
@@ -50,20 +51,71 @@ def in_journals(index: Path | None, query: Query, journals: Iterable[Path], limi
     """The best first. An index that is damaged is made again, and in memory where there can be no file."""
     paths = list(journals)
     for place in (index, index) if index else ():
-        with contextlib.suppress(Broken), contextlib.closing(_opened(place)) as texts:
+        with contextlib.suppress(Broken), _spares.using(place) as texts:
             return _in_journals(texts, query, paths, limit)
         forget(place)
     with contextlib.closing(Texts(None)) as texts:
         return _in_journals(texts, query, paths, limit)
 
 
-def _opened(index: Path) -> Texts:
-    with _in_turn():
-        return Texts(index)
+class _Spares:
+    """An index that was used stays open for a moment, one of each: SQLite syncs three times when the last one who has a
+    file open closes it and the next one writes, and whoever searches for what was just said waited for that."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[Path, tuple[Texts, threading.Timer]] = {}
+
+    @contextlib.contextmanager
+    def using(self, index: Path) -> Iterator[Texts]:
+        texts = self._taken(index)
+        if texts is None:
+            with _in_turn():
+                texts = Texts(index)
+        try:
+            yield texts
+        except BaseException:
+            texts.close()
+            raise
+        self._keep(index, texts)
+
+    def _taken(self, index: Path) -> Texts | None:
+        with self._lock:
+            texts, timer = self._held.pop(index, (None, None))
+        if texts is None or timer is None:
+            return None
+        timer.cancel()
+        if texts.in_place:
+            return texts
+        texts.close()
+        return None
+
+    def _keep(self, index: Path, texts: Texts) -> None:
+        timer = threading.Timer(_SPARE_FOR, self.close, (index, texts))
+        timer.daemon = True
+        with self._lock:
+            kept = texts.in_place and self._held.setdefault(index, (texts, timer))[0] is texts
+            if kept:
+                timer.start()
+        if not kept:
+            texts.close()
+
+    def close(self, index: Path, only: Texts | None = None) -> None:
+        with self._lock:
+            texts, timer = self._held.get(index, (None, None))
+            if texts is None or timer is None or only not in (None, texts):
+                return
+            del self._held[index]
+        timer.cancel()
+        texts.close()
+
+
+_spares = _Spares()
 
 
 def forget(index: Path) -> None:
     """Begin anew: words of what was forgotten are in no index that is made from now on."""
+    _spares.close(index)
     with _in_turn():
         discard(index)
 

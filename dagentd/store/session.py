@@ -24,6 +24,7 @@ from dagentd.store.new_message import new_message
 from dagentd.store.own_documents import write_document
 from dagentd.store.projections import Projections
 from dagentd.store.resources import Resources
+from dagentd.store.way import way
 
 
 class Session:
@@ -179,8 +180,9 @@ class Session:
     def add(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Append messages, all or none, and answer when they are on disk. One that is known by its id and has
         the same content is not stored again."""
-        made = [new_message(raw) for raw in messages]
-        return list(self._submit(changes.adding(self._chronicle, made)))
+        with way:
+            made = [new_message(raw) for raw in messages]
+            return list(self._submit(changes.adding(self._chronicle, made)))
 
     def clear(self) -> int:
         """All messages leave chat; they stay in history, and the checkpoint stays."""

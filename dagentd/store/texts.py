@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dagentd.adapters import marks
 from dagentd.model.query import TOKENS
 from dagentd.store.index import connect
 
@@ -60,10 +61,17 @@ class Known:
 
 
 class Texts:
-    """Open only while it is used: an idle daemon holds nothing of it."""
+    """Open only while it is used, and a little longer: an idle daemon holds nothing of it."""
 
     def __init__(self, path: Path | None) -> None:
         self._db = connect(path, _SCHEMA, _VERSION)
+        self._name: str = self._db.execute("pragma database_list").fetchone()[2]  # empty: it is in memory
+        self._file = (marks.of(self._name) or ())[:2]
+
+    @property
+    def in_place(self) -> bool:
+        """Whether it is a file, and the one that has its name now."""
+        return bool(self._name and self._file) and (marks.of(self._name) or ())[:2] == self._file
 
     def close(self) -> None:
         self._db.close()

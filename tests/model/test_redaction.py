@@ -56,6 +56,8 @@ KEYS = {
     "GitLab, routable": f"glpat-{SECRET}abcdefghijk.01.{SECRET[:9]}",
     "Vault, a batch's": f"hvb.AAAA{_LONG}",
     "Terraform Cloud": f"abcdefghij1234.atlasv1.{_LONG}",
+    "Honeycomb, classic": f"hcaic_{_LONG}",
+    "Asana": f"1/1200123456789012:{_LONG[:32]}",
     "New Relic": f"NRAK-{SECRET.upper()}ABCDEFGHIJK",
     "Fly.io": f"FlyV1 fm2_{_LONG}",
     "Fly.io, an older one": f"fo1_{_LONG[:43]}",

@@ -104,7 +104,7 @@ def test_the_app_adds_4000_messages_while_we_add_4000(served: Served) -> None:
 def test_we_replace_a_short_file_as_often_as_we_can(served: Served, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both sides are quick, and meet in every gap between comparing, replacing and reading again."""
     monkeypatch.setattr(output, "_APART", 0.0)
-    monkeypatch.setattr(output, "_LONG", 1e9)
+    monkeypatch.setattr(output, "_REST", 0)
     _meet(served, how, 1500, threads=2, clears=True)
 
 

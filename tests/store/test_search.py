@@ -24,7 +24,7 @@ from dagentd.store.index import Index
 from dagentd.store.journal import Journal, Line
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
-from tests.patience import patience
+from tests.patience import patience, until
 from tests.store.served import Served
 
 Find = Callable[..., list[str]]
@@ -257,6 +257,28 @@ def test_only_what_is_new_is_read(served: Served, find: Find, monkeypatch: pytes
     assert read == [size]
 
 
+def test_an_index_stays_open_for_the_next_search_and_no_longer(
+    served: Served, find: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening, writing and closing it took three syncs each time."""
+    opened, connect = list[object](), texts.connect
+
+    def noted(*given: Any) -> Any:
+        opened.append(given[0])
+        return connect(*given)
+
+    monkeypatch.setattr(texts, "connect", noted)
+    for number in range(3):
+        say(served, **{f"m{number}": f"walrus {number}"})
+        assert len(find("walrus")) == number + 1
+    assert opened == [index_of(served)]
+    searching.forget(index_of(served))
+    monkeypatch.setattr(searching, "_SPARE_FOR", 0.0)
+    assert len(find("walrus")) == 3
+    until(lambda: not searching._spares._held, "its end")
+    assert not Path(f"{index_of(served)}-wal").exists()
+
+
 def test_deleting_the_index_loses_nothing(served: Served, find: Find) -> None:
     say(served, one="a walrus")
     find("walrus")
@@ -270,6 +292,7 @@ def test_a_damaged_index_is_made_again(served: Served, find: Find, damage: str) 
     say(served, **{f"m{number}": f"walrus {number} " + "word " * number for number in range(200)})
     expected = find("walrus", limit=1000)
     path = index_of(served)
+    searching._spares.close(path)
     data = path.read_bytes()
     middle = bytes(len(data) - 8192)
     if damage == "folder":
