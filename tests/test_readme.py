@@ -59,5 +59,6 @@ def test_each_seed_document_has_its_differences_told() -> None:
 
 def test_each_setting_of_agx_that_is_only_kept_is_named() -> None:
     text = DIFFERENCES.read_text(encoding="utf-8").split("These settings are only kept")[1]
-    kept = {key for key, each in keys.GLOBAL.items() if each.only_kept}
-    assert set(re.findall(r"`(\w+\.\w+)`", text)) & set(keys.GLOBAL) == kept
+    every = {**keys.GLOBAL, **keys.PROJECT}
+    kept = {key for key, each in every.items() if each.only_kept}
+    assert set(re.findall(r"`(\w+\.\w+)`", text)) & set(every) == kept

@@ -76,7 +76,8 @@ def decode(data: bytes) -> Any:
     except RecursionError:
         raise Undecodable("is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise Undecodable(f"is not valid JSON (line {error.lineno}: {error.msg})") from None
+        what = error.msg.removesuffix(" at").removesuffix(" starting")  # the line says where
+        raise Undecodable(f"is not valid JSON (line {error.lineno}: {what})") from None
     except Undecodable:
         raise
     except ValueError as error:

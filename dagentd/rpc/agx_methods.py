@@ -55,9 +55,7 @@ def claude(caller: Caller, given: params.AgxClaude) -> dict[str, Any]:
 def cleanup(caller: Caller, given: params.AgxCleanup) -> dict[str, Any]:
     """Archive what has not been used for long, remove to the trash what was archived for as long, or what is named;
     with `dryRun` only say so."""
-    root, agx = _root(caller, given.project), caller.service.agx
-    steps = (agx.cleanup_plan if given.dry_run else agx.cleanup)(root, given.session_ids)
-    return {"steps": [step.raw() for step in steps]}
+    return caller.service.agx.cleanup_steps(_root(caller, given.project), given.session_ids, given.dry_run)
 
 
 def index(caller: Caller, given: params.AgxIndex) -> dict[str, Any]:

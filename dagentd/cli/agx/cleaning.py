@@ -43,13 +43,7 @@ def cleanup(names: tuple[str, ...], dry_run: bool, yes: bool, where: Path, as_js
 
 def _ask(where: Path, names: tuple[str, ...], dry_run: bool) -> dict[str, Any]:
     given = {"sessionIds": list(names), "dryRun": dry_run}
-    answer = ask(where, "agx.cleanup", given, lambda agx, root: _steps(agx, root, names, dry_run))
-    return dict(answer)
-
-
-def _steps(agx: Any, root: Path, names: tuple[str, ...], dry_run: bool) -> dict[str, Any]:
-    steps = (agx.cleanup_plan if dry_run else agx.cleanup)(root, names)
-    return {"steps": [step.raw() for step in steps]}
+    return dict(ask(where, "agx.cleanup", given, lambda agx, root: agx.cleanup_steps(root, names, dry_run)))
 
 
 def _tell(steps: list[dict[str, Any]]) -> None:

@@ -76,7 +76,7 @@ def show(session: str | None, where: Path, as_json: bool) -> None:
     if as_json:
         output.print_json(raw)
         return
-    output.fields(_about(raw))
+    output.fields((name, value) for name, value in _about(raw) if value)
     output.line()
     history = section(raw, "lifecycle").get("stateHistory") or []
     rows = [(each.get("state"), output.ago(each.get("timestamp")), each.get("reason")) for each in history[-10:]]

@@ -135,6 +135,10 @@ class Agx:
             self._follow(root, cleaned=bool(steps))
         return steps
 
+    def cleanup_steps(self, root: Path, names: Sequence[str], dry_run: bool) -> Raw:
+        """For who asks: what is done, or with `dry_run` what would be."""
+        return {"steps": [step.raw() for step in (self.cleanup_plan if dry_run else self.cleanup)(root, names)]}
+
     def index(self, rebuild: bool = False) -> Raw:
         """Check it now, also where it is not kept up by itself; what it says beside its sessions."""
         self._index.check(everything=rebuild)

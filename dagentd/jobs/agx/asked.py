@@ -11,7 +11,7 @@ from dagentd.errors import Conflict, CorruptFile, NotAllowed, NotFound
 from dagentd.jobs.agx import branches, tidying
 from dagentd.model.agx import Raw, changed, lifecycle, naming, session
 from dagentd.model.agx.session import Claude
-from dagentd.store.agx.sessions import Sessions, Writing
+from dagentd.store.agx.sessions import Sessions
 
 
 def current(sessions: Sessions) -> str:
@@ -39,8 +39,7 @@ def new(sessions: Sessions, name: str | None, description: str, tags: Sequence[s
         raw = writing.create(raw)
         if where.branch is not None and sessions.last_branch() is None:
             writing.set_branch(where.branch)
-        branches.leave(sessions, writing, session_id, "switched", now)
-        writing.set_current(session_id)
+        branches.make_current(sessions, writing, session_id, "switched", now)
     keep_one_default(sessions, now)
     return raw
 
@@ -58,14 +57,9 @@ def switch(sessions: Sessions, session_id: str, now: datetime) -> Raw:
         hint = f"dagentd agx restore {session_id}"
         raise Conflict("is archived", path=sessions.folder.session_file(session_id), hint=hint)
     with sessions.writing() as writing:
-        return _enter(sessions, writing, session_id, "switched", now)
-
-
-def _enter(sessions: Sessions, writing: Writing, session_id: str, reason: str, now: datetime) -> Raw:
-    raw = writing.update(session_id, lambda raw: session.entered(raw, reason, now), now)
-    branches.leave(sessions, writing, session_id, "switched", now)
-    writing.set_current(session_id)
-    return raw
+        raw = writing.update(session_id, lambda raw: session.entered(raw, "switched", now), now)
+        branches.make_current(sessions, writing, session_id, "switched", now)
+        return raw
 
 
 def complete(sessions: Sessions, session_id: str, now: datetime) -> Raw:

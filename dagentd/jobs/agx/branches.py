@@ -17,21 +17,21 @@ CHECKOUT, LEFT, MERGED = "branch_checkout", "branch_left", "branch_merged"
 _COMMITS = "5000"  # that are looked at when the default branch moved
 
 
-def follow(sessions: Sessions, now: datetime) -> bool:
-    """Whether anything was written. The project's own checkout is meant, none of its worktrees. What git says of a
-    detached HEAD belongs to no branch, so it goes nowhere."""
+def follow(sessions: Sessions, now: datetime) -> None:
+    """The project's own checkout is meant, none of its worktrees. What git says of a detached HEAD belongs to no
+    branch, so it goes nowhere."""
     where = head(sessions.folder.root)
     if where.branch is None:
-        return False
+        return
     last, current = sessions.last_branch(), sessions.current()
     moved = last != where.branch and (last is not None or current is None)
     wanted = sessions.config.branch_sessions and sessions.config.auto_create
     session_id = sessions.of_branch(where.branch)
     there = session_id in sessions.folder.ids()
     if there and not moved and last is not None and _is_known(sessions.load(session_id), where):
-        return False
+        return
     if not there and not wanted and last == where.branch:
-        return False
+        return
     git = state(sessions, where) if there or wanted else Git()
     merged = _merged(sessions, sessions.load(session_id), where) if there else []
     with sessions.writing() as writing:
@@ -42,7 +42,6 @@ def follow(sessions: Sessions, now: datetime) -> bool:
         for each in merged:
             writing.update(each, lambda raw: lifecycle.moved(raw, "completed", MERGED, now), now)
         writing.set_branch(where.branch)  # last: until then a checkout that was only half followed is found again
-    return True
 
 
 def _renew(sessions: Sessions, writing: Writing, session_id: str, git: Git, now: datetime, *, enter: bool) -> None:
@@ -52,11 +51,10 @@ def _renew(sessions: Sessions, writing: Writing, session_id: str, git: Git, now:
 
     writing.update(session_id, lambda raw: session.accessed(change(raw), now), now)
     if enter:
-        leave(sessions, writing, session_id, LEFT, now)
-        writing.set_current(session_id)
+        make_current(sessions, writing, session_id, LEFT, now)
 
 
-def leave(sessions: Sessions, writing: Writing, entered: str, reason: str, now: datetime) -> None:
+def make_current(sessions: Sessions, writing: Writing, entered: str, reason: str, now: datetime) -> None:
     """The session that was current until now pauses, unless its tmux session runs; one that cannot be read holds up
     nobody."""
 
@@ -68,6 +66,7 @@ def leave(sessions: Sessions, writing: Writing, entered: str, reason: str, now: 
     if before is not None and before != entered:
         with contextlib.suppress(DagentdError):
             writing.update(before, change, now)
+    writing.set_current(entered)
 
 
 def _merged(sessions: Sessions, own: Raw, where: Head) -> list[str]:

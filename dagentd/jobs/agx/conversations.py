@@ -31,13 +31,12 @@ class Conversations:
         self._read: dict[Path, tuple[Mark, Transcript]] = {}
         self._seen: dict[Path, tuple[tuple[Mark | None, ...], Config]] = {}
 
-    def refresh(self, sessions: Sessions, now: datetime, *, always: bool = False) -> bool:
-        """The newest conversation on a session's branch is its own, unless it was given a later one. Whether anything
-        was written."""
+    def refresh(self, sessions: Sessions, now: datetime) -> None:
+        """The newest conversation on a session's branch is its own, unless it was given a later one."""
         root, config = sessions.folder.root, sessions.config
         seen = tuple(marks.of(each) for path in _newest(root) for each in (path, path.parent))
-        if not seen or (not always and self._seen.get(root) == (seen, config)):
-            return False
+        if not seen or self._seen.get(root) == (seen, config):
+            return
         found = {path: self._transcript(path, root) for path in _newest(root)}
         due = {}
         for raw in sessions.all()[0]:
@@ -49,7 +48,6 @@ class Conversations:
                 for session_id, claude in due.items():
                     writing.update(session_id, partial(session.with_claude, found=claude, config=config), now)
         self._seen[root] = seen, config
-        return bool(due)
 
     def given(self, root: Path, claude_id: str, now: datetime) -> Claude:
         """A conversation that was named; whether it can be resumed is for Claude Code's files to say, if it has any."""
@@ -92,8 +90,7 @@ def _own(raw: Raw, found: dict[Path, Transcript]) -> Claude | None:
 
 
 def _claude(claude_id: str, told: Transcript, last: str | None) -> Claude:
-    about = {"model": told.model, "last": last, "messages": told.messages, "tokens": told.tokens}
-    return Claude(claude_id, True, None, **about, last_command=told.last_command, files=told.files)  # type: ignore[arg-type]
+    return Claude(claude_id, True, None, told.model, last, told.messages, told.tokens, told.last_command, told.files)
 
 
 def _folders(root: Path) -> list[Path]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dagentd.adapters import tmux
 from dagentd.errors import NotAllowed
+from dagentd.jobs.agx import branches
 from dagentd.model.agx import Raw, changed, naming, section, session, stamp
 from dagentd.model.agx import windows as planning
 from dagentd.model.agx.config import Window
@@ -58,13 +59,13 @@ def open_session(
     if the user has seen just these and said yes; to go on with its conversation is offered likewise."""
     root, config = sessions.folder.root, sessions.config
     raw, running = sessions.load(session_id), tmux.sessions()
-    live, resumed = own(raw, running, root), False
+    live, resumed = own(raw, running, root), None
     if live is None:
         windows = planning.wanted(raw, config, root)
         _confirm(raw, sessions, windows, confirm)
         resume = planning.resuming(windows, raw, config)
-        if resume is not None and (resumed := _is_confirmed(root, [resume[1]], offer)):
-            windows[resume[0]] = resume[1]
+        if resume is not None and _is_confirmed(root, [resume[1]], offer):
+            windows[resume[0]], resumed = resume[1], resume[1].command
         name = _free(raw, sessions, running, session_id)
         tmux.create(name, windows, config.startup_command, float(config.attach_timeout))
     else:
@@ -82,20 +83,18 @@ def closed(sessions: Sessions, name: str, now: datetime) -> None:
             writing.update(session_id, lambda raw: _with(sessions, session.accessed(raw, now), running, now), now)
 
 
-def _note(sessions: Sessions, session_id: str, name: str, resumed: bool, now: datetime) -> None:
-    from dagentd.jobs.agx import branches
-
+def _note(sessions: Sessions, session_id: str, name: str, resumed: str | None, now: datetime) -> None:
     live = tmux.sessions().get(name)
 
     def change(raw: Raw) -> Raw:
         raw = changed(raw, "tmux", sessionName=name)
-        raw = changed(raw, "claude", "resumeInfo", lastResumeAttempt=stamp(now)) if resumed else raw
+        if resumed:
+            raw = changed(raw, "claude", "resumeInfo", resumeCommand=resumed, lastResumeAttempt=stamp(now))
         return session.entered(session.with_tmux(raw, live, now), "attachment", now)
 
     with sessions.writing() as writing:
         writing.update(session_id, change, now)
-        branches.leave(sessions, writing, session_id, "switched", now)
-        writing.set_current(session_id)
+        branches.make_current(sessions, writing, session_id, "switched", now)
 
 
 def _free(raw: Raw, sessions: Sessions, running: Mapping[str, Tmux], session_id: str) -> str:

@@ -141,6 +141,11 @@ def test_the_conversation_is_offered_in_its_window(made: Store, server: Server) 
     server.run("kill-session", "-t", f"={name}")
     made.agx.open(made.root, "main", lambda _: False, offer(True))
     assert len(asked) == 2, "just this command was confirmed"
+    server.run("kill-session", "-t", f"={name}")
+    of_project(made, claude={"model": "opus"})
+    made.agx.open(made.root, "main", lambda _: False, offer(True))
+    resume = made.session("main")["claude"]["resumeInfo"]["resumeCommand"]
+    assert asked[2:] == [[resume]] == [["claude --resume abc --model opus"]], "what runs is what it says from then on"
 
 
 def test_a_conversation_that_cannot_be_resumed_is_not_offered(made: Store, server: Server) -> None:

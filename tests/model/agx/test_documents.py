@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from dagentd.model import jsontext
 from dagentd.model.agx import changed, config, index, keys, lifecycle, overlaid, session, shapes, versions
 from dagentd.model.documents import Document
 from tests.model.agx.seed import example
-from tests.readme import README
 
 NOW = datetime(2025, 1, 24, 15, 0, tzinfo=UTC)
 SHAPES: dict[str, type[Document]] = {"session": shapes.Session, "index": shapes.Index}
@@ -132,9 +130,3 @@ def test_a_new_session_has_the_shape_of_the_example() -> None:
 
 def test_changed_makes_what_is_not_there() -> None:
     assert changed({"a": 1}, "b", "c", d=2) == {"a": 1, "b": {"c": {"d": 2}}}
-
-
-def test_the_settings_that_are_only_kept_are_named_in_the_readme() -> None:
-    kept = [key for key, each in {**keys.GLOBAL, **keys.PROJECT}.items() if each.only_kept]
-    told = README.read_text(encoding="utf-8").partition("These settings are only kept:")[2].partition("\n\n")[0]
-    assert re.findall(r"`((?:default|tmux|claude|session|storage|ui)\.\w+)`", told) == kept
