@@ -216,8 +216,9 @@ class Projections:
         due += [self._next_probe] if self._chronicle.journal.broken else []
         due += [self._next_look] if self._refused_for_now() else []
         due += [self._output.due] if self._output.behind() else []
-        self.idle = not due and bool(self._chronicle.state.entries.fresh) and not self._chronicle.read_only
-        return self._next_save if self.idle else min(due, default=None)
+        unsaved = self._is_unsaved()
+        self.idle = unsaved and not due
+        return min([*due, *([self._next_save] if unsaved else [])], default=None)
 
     def _try(self, now: float, work: Callable[[], None]) -> bool:
         try:
@@ -260,17 +261,20 @@ class Projections:
     def _save(self, now: float) -> None:
         """Let the index follow now and then: it costs nearly as much as the messages did, so whoever opens a session
         or imports into it does not wait for it. Closing saves too."""
-        if now < self._next_save or not self._chronicle.state.entries.fresh:
+        if now < self._next_save or not self._is_unsaved():
             return
         if self._chronicle.touched:
             with contextlib.suppress(DagentdError):  # who adds next is told
                 self._chronicle.check()
         with self._chronicle.lock:
-            departed = not all(entry.here for entry in self._chronicle.state.entries.fresh.values())
             with contextlib.suppress(DagentdError):  # damaged, it is begun anew, and who comes next reads again
                 self._chronicle.state.save()
-            self._chronicle.seal(everything=departed)
-            self._next_save = clock.monotonic() + (_LONG if self._chronicle.state.entries.fresh else _SELDOM)
+            self._chronicle.seal(everything=self._chronicle.departed)
+            self._next_save = clock.monotonic() + (_LONG if self._is_unsaved() else _SELDOM)
+
+    def _is_unsaved(self) -> bool:
+        chronicle = self._chronicle
+        return not chronicle.read_only and (bool(chronicle.state.entries.fresh) or chronicle.departed)
 
     def close(self) -> None:
         with self._io:

@@ -308,10 +308,13 @@ def test_a_part_that_makes_no_sense_is_made_again(served: Served) -> None:
     assert sealed.Copy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes()
 
 
-def test_what_left_chat_is_sealed_although_nothing_follows(served: Served) -> None:
-    """Within a second of the last save of the index it waited for the next message, however long that took."""
+@pytest.mark.parametrize("asked", [False, True], ids=["", "asked for"])
+def test_what_left_chat_is_sealed_although_nothing_follows(served: Served, asked: bool) -> None:
+    """Within a second of the last save of the index it waited for the next message, however long that took; and so it
+    did where the index was saved for somebody who asked for the history."""
     served.add("a", "b")
     served.session.clear()
+    assert not asked or served.all() == ["a", "b"]
     until(lambda: sealed.Copy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes(), "sealing")
     os.truncate(served.journal, 0)
     served.flush()
