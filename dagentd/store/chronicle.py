@@ -50,6 +50,7 @@ class Chronicle:
         self.lock = threading.RLock()
         self.problems: dict[str, Problem] = {}
         self.gone: DagentdError | None = None
+        self.departed = True  # something may have left chat that is not sealed yet: no document has it
         self._kept, self._index = kept, index
         self._queue = CommitQueue()
         self._mending = Mending(folder, kept)
@@ -143,9 +144,12 @@ class Chronicle:
     def seal(self, *, everything: bool) -> None:
         """Copy what is new in the journal, in case that it is overwritten; not if it was. A copy that cannot be made
         now is made later."""
-        if self.journal.kept is not None and not self.journal.broken and not self.touched:
+        if self.journal.kept is None:  # but a second file, which has it all
+            self.departed = False
+        elif not self.journal.broken and not self.touched:
             with contextlib.suppress(OSError, DagentdError):
                 sealed.seal(self.journal.kept, self.journal.fd, self.journal.size, everything=everything)
+                self.departed = self.departed and not everything
 
     def close(self) -> None:
         """After the last commit: a number of a closed file may be that of another file at once."""
@@ -291,6 +295,7 @@ class Chronicle:
         with self.lock:
             for line in lines:
                 self.state.apply(line.record, line.start, line.data)
+                self.departed = self.departed or line.record.t == "left"
 
     # --- mending ------------------------------------------------------------------------------------------
 

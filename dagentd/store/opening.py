@@ -218,7 +218,8 @@ def read_other(path: Path) -> Other:
 def _kept_for(session_id: str, kept: Kept, documents: dict[str, dict[str, Any]]) -> Path | None:
     positions = [found for raw in documents.values() if (found := position_of(raw))]
     for path in reversed(kept.of(session_id)):
-        if positions and _has(path, max(positions, key=lambda position: position.pos)):
+        last = max(positions, key=lambda position: position.pos, default=None)
+        if last is not None and (_has(path, last) or sealed.Copy(path).has(last.pos, last.sum)):
             return path
     return None
 

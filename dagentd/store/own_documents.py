@@ -42,7 +42,7 @@ class LateEdit:
     def __init__(self, path: Path, change: Change, replaced: publishing.Replaced, settle: float, temps: Temps) -> None:
         self._path, self._change, self._replaced, self._temps = path, change, replaced, temps
         self._due = clock.monotonic() + settle
-        self.failing = False
+        self.failing = self.idle = False
 
     def tend(self, now: float) -> float | None:
         if now < self._due:

@@ -24,6 +24,7 @@ from dagentd.store.projection import Projection
 from dagentd.waiting import pause
 
 _SELDOM = 1.0  # seconds between two saves of the index
+_LONG = 60.0  # after one that the disk did not allow
 
 
 def places(folder: SessionFolder) -> dict[str, Path]:
@@ -41,7 +42,8 @@ class Projections:
         self._io = threading.RLock()
         self._next_probe = self._next_look = 0.0
         self._failures = 0
-        self._saved = clock.monotonic()
+        self.idle = False  # only the index is behind, and what would be sealed
+        self._next_save = clock.monotonic() + _SELDOM
 
     # --- opening ------------------------------------------------------------------------------------------
 
@@ -223,7 +225,10 @@ class Projections:
         due = [late.due for each in self._files.values() for late in each.replaced]
         due += [self._next_probe] if self._chronicle.journal.broken else []
         due += [self._next_look] if self._refused_for_now() else []
-        return min([*due, *([self._output.due] if self._output.behind() else [])], default=None)
+        due += [self._output.due] if self._output.behind() else []
+        unsaved = self._is_unsaved()
+        self.idle = unsaved and not due
+        return min([*due, *([self._next_save] if unsaved else [])], default=None)
 
     def _try(self, now: float, work: Callable[[], None]) -> bool:
         try:
@@ -269,16 +274,20 @@ class Projections:
     def _save(self, now: float) -> None:
         """Let the index follow now and then: it costs nearly as much as the messages did, so whoever opens a session
         or imports into it does not wait for it. Closing saves too."""
-        if now >= self._saved + _SELDOM and self._chronicle.state.entries.fresh and self._chronicle.touched:
+        if now < self._next_save or not self._is_unsaved():
+            return
+        if self._chronicle.touched:
             with contextlib.suppress(DagentdError):  # who adds next is told
                 self._chronicle.check()
         with self._chronicle.lock:
-            fresh = self._chronicle.state.entries.fresh
-            if fresh and now >= self._saved + _SELDOM:
-                self._saved, departed = now, not all(entry.here for entry in fresh.values())
-                with contextlib.suppress(DagentdError):  # damaged, it is begun anew, and who comes next reads again
-                    self._chronicle.state.save()
-                self._chronicle.seal(everything=departed)
+            with contextlib.suppress(DagentdError):  # damaged, it is begun anew, and who comes next reads again
+                self._chronicle.state.save()
+            self._chronicle.seal(everything=self._chronicle.departed)
+            self._next_save = clock.monotonic() + (_LONG if self._is_unsaved() else _SELDOM)
+
+    def _is_unsaved(self) -> bool:
+        chronicle = self._chronicle
+        return not chronicle.read_only and (bool(chronicle.state.entries.fresh) or chronicle.departed)
 
     def close(self) -> None:
         with self._io:

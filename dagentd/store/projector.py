@@ -19,6 +19,10 @@ class Tended(Protocol):
     def failing(self) -> bool:
         """What it had to do could not be done and waits for better times: nobody who stops waits for those."""
 
+    @property
+    def idle(self) -> bool:
+        """What it has to do later can be done at any time: nobody who stops waits for it either."""
+
 
 class Projector:
     def __init__(self, on_bug: Callable[[BaseException], None]) -> None:
@@ -32,7 +36,7 @@ class Projector:
     def soon(self, tended: Tended) -> None:
         """There is work. Cheap when it is already known. What failed may go well now, whatever it waits for. A moment
         later: who is told that a message is stored, and what is said next, come first."""
-        if tended in self._due and not tended.failing:
+        if tended in self._due and not _can_wait(tended):
             return
         with self._changed:
             self._due[tended] = 0.0 if tended.failing else clock.monotonic() + _MOMENT
@@ -60,8 +64,8 @@ class Projector:
             self._on_bug(bug)
             due = clock.monotonic() + 60 if not self._stopping else None
         with self._changed:
-            if due is not None and not (early and tended.failing):
-                self._due[tended] = due
+            if due is not None and not (early and _can_wait(tended)):
+                self._due[tended] = min(due, self._due.get(tended, due))
         return True
 
     def _next(self) -> tuple[Tended, float] | None:
@@ -70,8 +74,12 @@ class Projector:
             while True:
                 now = clock.monotonic()
                 tended = min(self._due, key=lambda each: self._due[each], default=None)
-                if tended is not None and (self._due[tended] <= now or (self._stopping and tended.failing)):
+                if tended is not None and (self._due[tended] <= now or (self._stopping and _can_wait(tended))):
                     return tended, max(0.0, self._due.pop(tended) - now)
                 if tended is None and self._stopping:
                     return None
                 self._changed.wait(self._due[tended] - now if tended is not None else None)
+
+
+def _can_wait(tended: Tended) -> bool:
+    return tended.failing or tended.idle

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dagentd.adapters import beneath, disk, files, publishing
 from dagentd.errors import DagentdError
+from dagentd.model import records
 
 _PART = 1 << 20  # bytes of the journal in one part
 _AT_CLOSE = 8 * _PART  # that closing waits for; there is more only where a long journal is new to us
@@ -92,6 +93,12 @@ class Copy:
                     self._last = part, _content(part.path)
                 data += self._last[1][at - part.start : end - part.start]
         return data
+
+    def has(self, pos: int, checksum: str) -> bool:
+        """Whether a record with this hash ended there."""
+        data = self.read(0, pos)
+        line = data[data.rfind(b"\n", 0, pos - 1) + 1 :]
+        return len(data) == pos > 0 and records.checksum(line) == checksum
 
 
 def _content(path: Path) -> bytes:

@@ -272,11 +272,16 @@ class Session:
 
     def tend(self, now: float) -> float | None:
         due = self._projections.tend(now)
-        if due is None:
+        if due is None or self.idle:
             with self._life:
                 if self._leaving:
                     self._close()
+                    return None
         return due
+
+    @property
+    def idle(self) -> bool:
+        return self._projections.idle
 
     def enter(self) -> bool:
         """Somebody uses it: it stays open until `leave`. False if it is closed or gone."""

@@ -14,6 +14,7 @@ from dagentd.model.problem import Problem
 from dagentd.store import sealed
 from tests.conftest import SampleProject
 from tests.conftest import git as run_git
+from tests.patience import until
 from tests.store.app import said
 from tests.store.served import Served
 
@@ -305,3 +306,28 @@ def test_a_part_that_makes_no_sense_is_made_again(served: Served) -> None:
     served.add("b")
     served.close()
     assert sealed.Copy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes()
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["", "asked for"])
+def test_what_left_chat_is_sealed_although_nothing_follows(served: Served, asked: bool) -> None:
+    """Within a second of the last save of the index it waited for the next message, however long that took; and so it
+    did where the index was saved for somebody who asked for the history."""
+    served.add("a", "b")
+    served.session.clear()
+    assert not asked or served.all() == ["a", "b"]
+    until(lambda: sealed.Copy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes(), "sealing")
+    os.truncate(served.journal, 0)
+    served.flush()
+    assert served.all() == ["a", "b"] and served.known() == []
+
+
+def test_overwritten_and_then_removed(served: Served, backup: Path) -> None:
+    """What is kept is the same file, and does not hold what the documents go up to; its sealed parts do."""
+    _departed(served, backup)
+    served.close()
+    _journal(served, backup)
+    served.journal.unlink()
+    served.open()
+    served.flush()
+    assert served.all() == ["a", "b", "c", "d"] and served.known() == served.shown() == ["d"]
+    assert len(served.kept) == 1
