@@ -174,7 +174,11 @@ def _value(match: re.Match[str], kind: str) -> Span | None:
 
 def _harmless(name: str, written: str) -> bool:
     value = written.strip("\"'`\\")
-    if _HARMLESS.match(value) or value.lower() == name.lower() or (" " in value and _MOSTLY_WORDS.search(name)):
+    if (
+        _HARMLESS.match(value)
+        or value.lower() == name.lower().rpartition(".")[2]
+        or (" " in value and _MOSTLY_WORDS.search(name))
+    ):
         return True
     if name and (_PLACE.match(value) or _ABOUT.search(name) or _is_id(name, value)):
         return True

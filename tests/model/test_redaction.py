@@ -195,7 +195,7 @@ WRITTEN = {
     "German": f"Das Passwort lautet {SECRET}",
     "German, named": f"Kennwort: {SECRET}",
     "a radio's": f'network={{\n  psk="{SECRET}"\n}}',
-    "a Secret": f"kind: Secret\nmetadata:\n  name: x\n  labels:\n    a: b\ntype: Opaque\ndata:\n  db: {SECRET}\n  b: c\n",
+    "a Secret": f"kind: Secret\nmetadata:\n  name: x\n  labels:\n    a: b\ntype: O\ndata:\n  db: {SECRET}\n  b: c\n",
     "a Secret, by kubectl": f"apiVersion: v1\ndata:\n  db: {SECRET}\nkind: Secret\n",
     "PuTTY": f"Public-Lines: 1\nabc=\nPrivate-Lines: 2\n{_LONG}\n{SECRET}\nPrivate-MAC: 12",
     "shadow": f"user:$6$saltsalt${_LONG}:19000:0:99999:7:::",
