@@ -112,6 +112,18 @@ def entries(path: str | Path) -> Iterator[Iterator[os.DirEntry[str]]]:
         os.close(fd)
 
 
+@contextlib.contextmanager
+def entries_of(worktree: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """What is at its top: as in `place_of`, no link in its place is followed."""
+    with _opened_root(str(worktree)) as top:
+        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=top)
+        try:
+            with os.scandir(fd) as found:
+                yield found
+        finally:
+            os.close(fd)
+
+
 def leads_out(path: str | Path) -> bool:
     """Whether a link on the way to something in a tree, or in its place, leads out of the worktree."""
     text = os.fspath(path)

@@ -174,15 +174,24 @@ def _value(match: re.Match[str], kind: str) -> Span | None:
 
 def _harmless(name: str, written: str) -> bool:
     value = written.strip("\"'`\\")
-    if _HARMLESS.match(value) or (" " in value and _MOSTLY_WORDS.search(name)):
+    if (
+        _HARMLESS.match(value)
+        or value.lower() == name.lower().rpartition(".")[2]
+        or (" " in value and _MOSTLY_WORDS.search(name))
+    ):
         return True
-    if name and (_PLACE.match(value) or _ABOUT.search(name) or (_UUID.match(value) and name.endswith("_KEY"))):
+    if name and (_PLACE.match(value) or _ABOUT.search(name) or _is_id(name, value)):
         return True
     if _COUNT.match(value):
         return not _SECRET_ITSELF.search(name)
     if not value.isidentifier() or not value.replace("_", "").isalpha() or name.isupper():
         return False
     return bool(_MOSTLY_WORDS.search(name)) or (value == written and value[0].isupper())  # a word, or a type
+
+
+def _is_id(name: str, value: str) -> bool:
+    """A key of something else than an API, as a table's; Heroku gives such for one."""
+    return name.endswith("_KEY") and not name.endswith("API_KEY") and _UUID.match(value) is not None
 
 
 _WINDOW, _LONGEST = 1 << 16, 256  # characters

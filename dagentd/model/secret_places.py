@@ -4,28 +4,44 @@ from __future__ import annotations
 
 # Bounded on both sides, because a megabyte of letters and dots must not cost its square.
 _SOME = r"[A-Za-z0-9_.-]{0,60}"
-_OWNER = r"(?:admin|auth|db|database|email|ftp|ldap|login|mail|mongo|mysql|pg|postgres|proxy|redis|root|smtp|ssh|user)"
-_USE = r"(?:api|access|account|auth|deploy|encryption|jwt|master|private|session|shared|signing|webhook)"
+_OWNER = (
+    r"(?:admin|auth|become|db|database|email|ftp|key|keystore|ldap|login|mail|mongo|mysql|pg|postgres|proxy|redis|root"
+    r"|smtp|ssh|store|sudo|user|vault)"
+)
+_USE = r"(?:api|access|account|auth|deploy|encryption|jwt|master|priv|private|session|shared|signing|webhook)"
 _WORD = (
-    r"(?:secret|passw(?:or)?d|passphrase|passcode|pwd|credential|token(?!i[sz])"
+    r"(?:secret|passw(?:or)?[dt]|kennwort|passphrase|passcode|pwd|credential|token(?!i[sz])"
     rf"|{_USE}[_-]?key|{_OWNER}[_-]?pass(?![a-z]))"
 )
 NAMED = rf"(?<![A-Za-z0-9_./-]){_SOME}?{_WORD}{_SOME}"
-NAME_WORDS = ("secret", "pass", "pwd", "credential", "token", "key")  # one of them is in every such name
+NAME_WORDS = ("secret", "pass", "kennwort", "pwd", "credential", "token", "key")  # one of them is in every such name
 _QUOTED = r"\\{1,7}\"[^\"\\\n]{4,}\\{1,7}\"|\"[^\"\n]{4,}\"|'[^'\n]{4,}'|`[^`\n]{4,}`"
 _QUOTE = r"\\{0,7}[\"']?"
 _PLAIN = r"[^\s\"'`,;){}\[\]<>]{6,}"
 _WITH_DIGIT = r"(?=\S{0,200}\d)[^\s\"'=-]\S{5,200}"
-_ARGUMENT = r"(?:'[^'\n]{3,200}'|\"[^\"\n]{3,200}\"|[^\s\"'$-][^\s\"']{2,200})"
+_GAP = r"(?:[\s+]|\\[nrt]){1,9}"
+_LINE = r"\n\+?"
+_ARGUMENT = r"(?:\\{1,7}\"[^\"\\\n]{3,200}\\{1,7}\"|'[^'\n]{3,200}'|\"[^\"\n]{3,200}\"|[^\s\"'$-][^\s\"']{2,200})"
 
 # What stands before a name, the name with its value, and the kind. The first that fits counts.
 AFTER_NAME = (
     ("token", r"[?&#]", rf"(?i:{NAMED}=(?P<value>[^\s&#\"'<>]{{6,}}))"),
-    ("value", r"(?:^|\s)", rf"(?i:--{_SOME}?{_WORD}[ \t]{{1,3}}(?P<value>{_QUOTED}|{_WITH_DIGIT}))"),
+    ("value", r"(?:^|[\s\"'`+(]|\\[nrt])", rf"(?i:--{_SOME}?{_WORD}[ \t]{{1,3}}(?P<value>{_QUOTED}|{_WITH_DIGIT}))"),
     (
         "value",  # in a shell, or a Dockerfile
         r"(?i:\b(?:env|setx?|setenv)(?:[ \t]-\w{1,4})?[ \t]{1,3})",
         rf"(?i:(?P<name>{NAMED})[ \t]{{1,3}}(?P<value>{_QUOTED}|{_WITH_DIGIT}))",
+    ),
+    (
+        "value",  # of PHP's define(), setProperty() and the like
+        r"(?i:\b(?:define|put|putenv|set|setenv|setdefault|setproperty|header)\(\s{0,3}[\"'])",
+        rf"(?i:(?P<name>{NAMED})[\"']\s{{0,3}},\s{{0,3}}(?P<value>{_QUOTED}))",
+    ),
+    (
+        "value",  # of Terraform
+        r"\bvariable[ ]\"",
+        rf"(?i:(?P<name>{NAMED})\"[ ]{{0,3}}\{{(?:{_GAP}(?:type|description|sensitive)\b[^\n]{{0,200}}){{0,4}}"
+        rf"{_GAP}default\s{{1,20}}=\s{{1,3}}(?P<value>\"[^\"\n]{{4,}}\"))",
     ),
     ("value", "<", rf"(?i:(?P<name>{NAMED})>(?P<value>[^<>\s]{{6,200}})(?=</))"),
     (
@@ -37,24 +53,49 @@ AFTER_NAME = (
     (
         "value",
         "",
-        rf"(?i:(?P<name>{NAMED}){_QUOTE}[ \t]{{0,3}}(?::=|=>|=(?!=)|:(?!:))[ \t]{{0,3}}"
+        rf"(?i:(?P<name>{NAMED}){_QUOTE}\]?[ \t]{{0,3}}(?::=|=>|=(?!=)|:(?!:))[ \t]{{0,3}}"
         rf"(?:[|>][+-]?\n[ \t]{{1,20}})?(?P<value>{_QUOTED}|{_PLAIN}))",
     ),
     (
         "value",  # AZURE_OPENAI_KEY=...
         "",
         r"(?P<name>[A-Z][A-Z0-9_]{0,60}_KEY)[ \t]?[=:][ \t]?[\"']?"
-        r"(?P<value>(?=\S{0,80}\d)(?=\S{0,80}[A-Za-z])[A-Za-z0-9+/=_-]{20,})",
+        r"(?P<value>(?=\S{0,80}\d)(?=\S{0,80}[A-Za-z])(?:base64:)?[A-Za-z0-9+/=_-]{20,})",
     ),
     (
         "password",
         "",
-        r"(?i:(?:password|passphrase|passcode|token|key) (?:is|was):? [`\"']?"
+        r"(?i:(?:password|passphrase|passcode|token|key|passwort|kennwort) (?:is|was|ist|lautet|war):? [`\"']?"
         r"(?P<value>(?=\S{0,60}\d)(?=\S{0,60}[a-z])[^\s/.,;:`\"']{7,}))",
     ),
 )
 
 # The kind, words of which one is there (in small letters), and what begins with that word.
+COMMANDS = (
+    ("password", ("http -", "https -"), rf"https? [^\n]{{0,60}}?(?:-a|--auth)[ =]\w{{1,60}}:(?P<value>{_ARGUMENT})"),
+    ("password", ("sqlplus",), r"sqlplus\s[^\n]{0,60}?[^\s/]{1,60}/(?P<value>[^\s@/]{3,100})(?=@|\s|\Z)"),
+    ("password", ("smbclient", "rpcclient"), rf"\w{{9}}\s[^\n]{{0,60}}?-U[ =]?[^\s%]{{1,60}}%(?P<value>{_ARGUMENT})"),
+    ("password", ("net use",), rf"(?i:net use)\s[^\n]{{0,100}}?/user:\S{{1,60}}[ ](?P<value>{_ARGUMENT})"),
+    ("password", ("storepass ", "keypass "), rf"(?:store|key)pass[ ](?P<value>{_ARGUMENT})"),
+    ("password", ("zip ",), rf"zip [^\n]{{0,40}}?-P[ ]?(?P<value>{_ARGUMENT})"),
+    ("password", ("7z ", "7za "), rf"7za? [^\n]{{0,60}}?\s-p(?P<value>{_ARGUMENT})"),
+    ("password", ("lftp",), rf"\blftp\b[^\n]{{0,60}}?\s-u[ ]?[^\s,]{{1,60}},(?P<value>{_ARGUMENT})"),
+    ("password", ("htpasswd",), rf"htpasswd\s-\w{{0,6}}b\w{{0,6}}\s(?:\w\S{{0,99}}\s){{1,2}}(?P<value>{_ARGUMENT})"),
+    ("password", ("rabbitmqctl",), rf"rabbitmqctl\s(?:add_user|change_password)\s\S{{1,60}}\s(?P<value>{_ARGUMENT})"),
+    ("value", ("from-literal",), rf"from-literal[= ][\"']?[\w.-]{{1,60}}=(?P<value>{_ARGUMENT})"),
+    ("value", ("secret set",), rf"secret set\b[^\n]{{0,60}}?\s(?:--body|-b)[ =](?P<value>{_ARGUMENT})"),
+    ("password", ("securestring",), rf"(?i:securestring)\s{{1,3}}(?:-String\s)?(?P<value>{_ARGUMENT})"),
+    ("password", ("identified ",), r"(?i:identified\s(?:with\s\S{1,40}\s)?by)\s(?P<value>'[^'\n]{3,100}')"),
+    ("password", ("password '",), r"(?i:password) (?P<value>'[^'\n]{3,100}')"),  # of SQL
+    ("password", ("psk=",), r"\bpsk=(?P<value>\"[^\"\n]{8,63}\"|[0-9a-f]{64})"),
+    (
+        "password",
+        ("echo ",),
+        rf"\becho (?:-n )?(?P<value>{_ARGUMENT}) ?\| ?(?:sudo -S|(?:docker|podman|nerdctl|skopeo) login|helm registry"
+        r"|gh auth|kinit|cryptsetup|(?:sudo )?(?:ch)?passwd)\b",
+    ),
+)  # fmt: skip
+
 PLACES = (
     ("token", ("bearer", "basic"), r"\b(?i:bearer|basic)\s{1,3}(?P<value>(?=\S{0,80}[\d=])[A-Za-z0-9._~+/=-]{16,})"),
     (
@@ -76,11 +117,16 @@ PLACES = (
          "-signature="),
         r"(?i:[?&-](?:key|sig|signature|auth)=)(?P<value>(?=\S{0,80}\d)[^\s&#\"'<>]{16,})",
     ),
-    ("password", ("login",), r"\blogin\s{1,9}\S{1,100}\s{1,9}password\s{1,9}(?P<value>\S{4,})"),  # in .netrc
+    (
+        "password",  # in .netrc, also one in a diff or in JSON
+        ("login",),
+        rf"login{_GAP}\S{{1,100}}?{_GAP}(?:account{_GAP}\S{{1,100}}?{_GAP})?password{_GAP}(?P<value>[^\s\"\\]{{4,}})",
+    ),
     (
         "password",
         ("curl",),
-        r"\bcurl\b[^\n]{0,300}?\s(?:-u|-U|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,100}:(?P<value>[^\s\"']{3,})",
+        r"\bcurl\b[^\n]{0,300}?\s(?:-[a-zA-Z]{0,8}[uU]|--user|--proxy-user)[ =]?[\"']?"
+        r"[^\s:\"']{1,100}:(?P<value>[^\s\"']{3,})",
     ),
     ("password", ("mysql", "mariadb"), r"\b(?:mysql|mariadb)[a-z-]{0,12}\b[^\n]{0,200}?\s-p(?P<value>[^\s\"'-]\S{3,})"),
     ("password", ("sshpass",), rf"\bsshpass\b[^\n]{{0,60}}?\s-p[ \t]{{0,3}}(?P<value>{_ARGUMENT})"),
@@ -97,7 +143,12 @@ PLACES = (
     ),
     ("password", ("ldap",), rf"\bldap[a-z]{{3,10}}\b[^\n]{{0,200}}?\s-w[ ]{{1,3}}(?P<value>{_ARGUMENT})"),
     ("password", ("pass:",), r"\bpass:(?P<value>[^\s\"':]{4,})"),  # of openssl
-    ("password", (":5432:",), r":5432:[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>\S{4,})"),  # in .pgpass
+    (
+        "password",  # in .pgpass
+        (":5432:", ":5433:", ":6432:", ":*:"),
+        r":(?:543[23]|6432|\*):[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>[^\s\"]{4,})",
+    ),
+    *COMMANDS,
     (
         "key",  # of a kubeconfig
         ("client-key-data",),
@@ -114,6 +165,28 @@ PLACES = (
         ("pass",),
         rf"(?i:(?<![A-Za-z0-9_.$-])pass{_QUOTE}[ \t]{{0,3}}[:=](?![:=])[ \t]{{0,3}})"
         rf"(?P<value>{_QUOTED}|(?=[A-Za-z]{{0,60}}[^A-Za-z\s]){_PLAIN})",
+    ),
+    (
+        "value",  # of a Secret of Kubernetes, as people write it
+        ("kind: secret",),
+        rf"kind: Secret(?:{_LINE}metadata:(?:{_LINE}[ ]{{1,8}}[^\n]{{1,200}}+){{1,12}}+)?(?:{_LINE}type: [\w./-]+)?"
+        rf"{_LINE}(?:data|stringData):(?P<value>(?:{_LINE}[ ]{{1,8}}[\w.-]{{1,100}}: [^\n]{{1,8000}}+){{1,100}}+)",
+    ),
+    (
+        "value",  # and as kubectl does
+        ("apiversion: v1",),
+        rf"apiVersion: v1{_LINE}data:(?P<value>(?:{_LINE}[ ]{{1,8}}[\w.-]{{1,100}}: [^\n]{{1,8000}}+){{1,100}}+)"
+        rf"{_LINE}(?:immutable: \w{{4,5}}{_LINE})?kind: Secret\b",
+    ),
+    (
+        "private key",  # of PuTTY
+        ("private-lines: ",),
+        r"(?i:private-lines: )\d{1,4}(?P<value>(?:\s{1,4}[A-Za-z0-9+/=]{4,80}(?![\w-]*:)){1,400})",
+    ),
+    (
+        "key",  # of a purse
+        ("mnemonic", "seed phrase", "seed_phrase", "recovery phrase"),
+        r"(?i:mnemonic|\w{4,8}[ _]phrase)\W{1,6}(?:is\W{1,3})?(?P<value>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b",
     ),
     ("key", ('"d"',), r"\"d\"\s?:\s?\"(?P<value>[A-Za-z0-9_-]{40,})\""),  # of a JSON Web Key
 )  # fmt: skip

@@ -68,6 +68,8 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("1Password", "ops_", rf"{_DIGIT}[A-Za-z0-9+/=_-]{{30,}}", "docs"),
     ("1Password", "A3-", r"[A-Z0-9]{6}-[A-Z0-9]{6}-?[A-Z0-9]{5}(?:-[A-Z0-9]{5}){3}", "gitleaks"),
     ("Age", "AGE-SECRET-KEY-1 AGE-SECRET-KEY-PQ-1", r"[A-Z0-9]{20,}", "docs"),
+    ("a hash of crypt's", "$1$ $5$ $6$ $y$ $2a$ $2b$ $2y$ $apr1$ $argon2id$ $argon2i$", r"[\w./$=,+]{20,}", "docs"),
+    ("a purse's", "xprv yprv zprv tprv", rf"{_W}{{100,}}", "docs"),
     ("Nostr", "nsec1", r"[a-z0-9]{50,}", "docs"),
     (
         "a private key in base64",

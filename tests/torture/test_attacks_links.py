@@ -15,8 +15,11 @@ import pytest
 
 from dagentd.adapters import disk
 from dagentd.errors import DagentdError
+from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.jobs.context.instructions import rules
+from dagentd.settings import Settings
 from dagentd.store import output
+from tests.conftest import SampleProject, git
 from tests.store.place import FEATURE, Place, said
 from tests.store.test_way_out import SECRET, seen
 
@@ -88,3 +91,15 @@ def test_no_import_leads_out(tmp_path: Path, target: str) -> None:
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             assert SECRET not in rules(worktree)[0].text
+
+
+def test_no_git_folder_leads_out(tmp_path: Path, project: SampleProject) -> None:
+    """Which leaked commits of another repository into 102 of 662 contexts."""
+    another = tmp_path / "another"
+    git(tmp_path, "init", "-q", "-b", "main", str(another))
+    git(another, "commit", "-q", "--allow-empty", "-m", SECRET)
+    with racing(project.worktree / ".git", another / ".git"):
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            found = Checkouts().look(project.worktree, project.root / ".git", Settings(), fresh=True)
+            assert found is None or SECRET not in str(found)

@@ -178,7 +178,8 @@ def test_a_worktree_that_says_it_is_another_repositorys(hostile: Hostile, anothe
     assert leaks == [] and "another repository" in context(hostile)
 
 
-def test_a_clone_of_its_own_in_the_place_of_a_worktree_is_read(hostile: Hostile) -> None:
+def test_a_clone_of_its_own_in_the_place_of_a_worktree_is_served_without_git(hostile: Hostile) -> None:
+    """All that is in its git folder may be a link to another repository at the moment when it is read."""
     clone = hostile.sample.root / ".dagent-worktrees" / "clone"
     git(hostile.sample.root, "clone", "-q", str(hostile.sample.root), str(clone))
     (clone / ".dagent").mkdir()
@@ -187,7 +188,7 @@ def test_a_clone_of_its_own_in_the_place_of_a_worktree_is_read(hostile: Hostile)
         store.get_or_create("feature", "pm", "clone").leave()
     alone.once(hostile.project, Settings())
     found = json.loads((clone / ".dagent" / "sessions" / "context_pm-feature-clone.json").read_text())
-    assert found["gitBranch"] == "main" and found["recentCommits"]
+    assert not found["recentCommits"] and "another repository" in json.dumps(found)
 
 
 @pytest.mark.parametrize(

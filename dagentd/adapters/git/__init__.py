@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from dagentd.adapters import beneath, disk, files
@@ -57,43 +55,19 @@ def common_dir(git_dir: Path) -> Path:
     return beneath.real(git_dir / _content(pointer, _POINTER).rstrip("\n"))
 
 
-def check_belongs(worktree: Path, common: Path) -> None:
-    """Before git's view of a checkout becomes part of what its agent is told: an agent can write into the `.git` of
-    its worktree, and would be shown the commits of any repository of the user. A clone of its own may lie there."""
+def checked_dir(worktree: Path, common: Path) -> Path:
+    """The git folder of a checkout, as one look found it, before git's view becomes part of what its agent is told: an
+    agent can write into the `.git` of its worktree, and would be shown the commits of any repository of the user. So
+    it must lie in the project's, and is what is read: between two looks at `.git`, it may be another. One that lies in
+    the worktree itself is not read either, since what is in it may be a link at any moment."""
     own = git_dir(worktree)
     if own is None:
-        return
+        raise NotFound("is not the worktree of a git repository", path=worktree, hint="Try `git status` there.")
     with disk.explained(worktree):  # a link may be exchanged while it is followed
-        homes = [beneath.place_of(worktree), common.resolve()]
-        for folder in (part.resolve() for part in _parts(own, common)):
-            if not any(folder.is_relative_to(home) for home in homes):
-                raise NotAllowed("is the worktree of another repository", path=worktree, hint="Look at its .git.")
-
-
-def _parts(own: Path, common: Path) -> Iterator[Path]:
-    """What must lie in the project: of its own git folder no more, because what lies in that is the user's choice."""
-    shared = common_dir(own)
-    yield from (own, shared)
-    if shared.resolve() != common.resolve():
-        objects = shared / "objects"
-        yield from (objects, shared / "refs", shared / "packed-refs")
-        yield from _linked_in(objects, objects / "pack", objects / "info")
-        _check_alternates(objects, common / "objects")
-
-
-def _check_alternates(objects: Path, allowed: Path) -> None:
-    """Only the project's own, on one line: another one may name more in a file of its own, in quotes, behind links."""
-    file = objects / "info" / "alternates"
-    with contextlib.suppress(FileNotFoundError):
-        borrowed = objects / _content(file, _POINTER).rstrip("\n")
-        if borrowed.resolve() != allowed.resolve():
-            raise NotAllowed("borrows from another repository", path=file, hint="Run `git repack -a -d` there.")
-
-
-def _linked_in(*folders: Path) -> Iterator[Path]:
-    for folder in folders:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
-            yield from (Path(entry.path) for entry in entries if entry.is_symlink())
+        own, home = own.resolve(), common.resolve()
+    if not own.is_relative_to(home):
+        raise NotAllowed("is the worktree of another repository", path=worktree, hint="Look at its .git.")
+    return own
 
 
 def is_bare(git_dir: Path) -> bool:

@@ -28,15 +28,15 @@ class Head:
     commit: str | None  # the full id; None when there are no commits yet
 
 
-def head(worktree: Path) -> Head:
-    """A DagentdError says why it cannot be known."""
-    own = git.git_dir(worktree)
+def head(worktree: Path, own: Path | None = None) -> Head:
+    """A DagentdError says why it cannot be known. `own` is its git folder, where that was looked up before."""
+    own = own or git.git_dir(worktree)
     if own is None:
         raise NotFound("is not the worktree of a git repository", path=worktree, hint="Try `git status` there.")
     with disk.explained(own / "HEAD"):
         content = b"" if (own / "HEAD").is_symlink() else _settled(own / "HEAD")
         if not content or content == b"ref: " + _NO_BRANCH:
-            return _as_git_says(worktree)
+            return _as_git_says(worktree, own)
         return _resolved(own, content)
 
 
@@ -115,10 +115,11 @@ def _id_before(wanted: bytes, held: bytes) -> bytes | None:
     return None
 
 
-def _as_git_says(worktree: Path) -> Head:
-    full = ask(worktree, "symbolic-ref", "-q", "HEAD", answers=(0, 1)).strip()
+def _as_git_says(worktree: Path, own: Path) -> Head:
+    there = f"--git-dir={own}"
+    full = ask(worktree, there, "symbolic-ref", "-q", "HEAD", answers=(0, 1)).strip()
     try:
-        commit = ask(worktree, "rev-parse", "--verify", "HEAD^{commit}").strip()
+        commit = ask(worktree, there, "rev-parse", "--verify", "HEAD^{commit}").strip()
     except DagentdError:
         if not full:
             raise

@@ -23,11 +23,11 @@ class Unreadable(Exception):
 
 
 @contextlib.contextmanager
-def opened(worktree: Path) -> Iterator[LibgitReader]:
+def opened(worktree: Path, own: Path | None = None) -> Iterator[LibgitReader]:
     with _refusals():
-        repository = pygit2.Repository(os.fspath(worktree), RepositoryOpenFlag.NO_SEARCH)
+        repository = pygit2.Repository(os.fspath(own or worktree), RepositoryOpenFlag.NO_SEARCH)
     try:
-        yield LibgitReader(repository, worktree)
+        yield LibgitReader(repository, worktree, own)
     finally:
         repository.free()
         vars(repository).clear()  # its parts hold it, and the collector may leave such a circle for long
@@ -44,9 +44,9 @@ def _refusals() -> Iterator[None]:
 
 
 class LibgitReader:
-    def __init__(self, repository: pygit2.Repository, worktree: Path) -> None:
+    def __init__(self, repository: pygit2.Repository, worktree: Path, own: Path | None = None) -> None:
         self._repository = repository
-        self._worktree = worktree
+        self._worktree, self._own = worktree, own
 
     def history(self, start: str, count: int) -> list[str]:
         """A shallow clone's last commit has no parents here: libgit2 heeds the file that says so."""
@@ -75,7 +75,7 @@ class LibgitReader:
         plain = (name for name in names if name not in odd)
         with _refusals():
             found = {name for name in plain if self._repository.path_is_ignored(name.decode())}
-        return found | GitReader(self._worktree).ignored(odd) if odd else found
+        return found | GitReader(self._worktree, self._own).ignored(odd) if odd else found
 
     def _is_odd(self, name: bytes) -> bool:
         path = os.path.join(os.fsencode(self._worktree), name)

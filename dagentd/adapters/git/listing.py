@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from dagentd.adapters import disk
+from dagentd.adapters import beneath, disk
 from dagentd.adapters.git.objects import FILE, FOLDER, SUBMODULE, Entry, Objects, entries
 from dagentd.model import oneline
 
@@ -35,12 +35,12 @@ def untracked(objects: Objects, worktree: Path, tracked: Sequence[Entry]) -> tup
     """What git would show as new at the top of the worktree, without looking into folders; and how many more there
     are, of which git was not asked whether it ignores them."""
     known = _OURS | {name for _, name, _ in tracked}
-    with disk.explained(worktree), os.scandir(os.fsencode(worktree)) as every:
-        others = sorted((one for one in every if one.name not in known), key=lambda one: one.name)
+    with disk.explained(worktree), beneath.entries_of(worktree) as every:
+        kinds = {os.fsencode(one.name): FOLDER if one.is_dir(follow_symlinks=False) else FILE for one in every}
+    others = sorted(kinds.keys() - known)
     asked = others[:_ASKED]
-    ignored = objects.ignored([one.name for one in asked]) if asked else set()
-    new = (one for one in asked if one.name not in ignored)
-    return [(FOLDER if one.is_dir(follow_symlinks=False) else FILE, one.name, b"") for one in new], len(others[_ASKED:])
+    ignored = objects.ignored(asked) if asked else set()
+    return [(kinds[name], name, b"") for name in asked if name not in ignored], len(others[_ASKED:])
 
 
 def listing(objects: Objects, top: Sequence[Entry], *, depth: int, room: int) -> tuple[Listing, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from dagentd.adapters.git.command import ask
@@ -14,11 +15,12 @@ _PROMISED = "promisor remote"  # git's words when a partial clone lacks an objec
 
 
 class GitReader:
-    def __init__(self, worktree: Path) -> None:
-        self._worktree = worktree
+    def __init__(self, worktree: Path, own: Path | None = None) -> None:
+        there = (f"--git-dir={own}", f"--work-tree={worktree}") if own else ()
+        self._ask = partial(ask, worktree, *there)
 
     def history(self, start: str, count: int) -> list[str]:
-        return ask(self._worktree, "rev-list", "--first-parent", f"--max-count={count}", start, "--").split()
+        return self._ask("rev-list", "--first-parent", f"--max-count={count}", start, "--").split()
 
     def read(self, ids: Sequence[str]) -> list[bytes | None]:
         try:
@@ -31,12 +33,12 @@ class GitReader:
 
     def _read(self, ids: Sequence[str]) -> list[bytes | None]:
         told = "".join(f"{id}\n" for id in ids).encode()
-        return _objects(os.fsencode(ask(self._worktree, "cat-file", "--batch", told=told)))
+        return _objects(os.fsencode(self._ask("cat-file", "--batch", told=told)))
 
     def ignored(self, names: Sequence[bytes]) -> set[bytes]:
         """`./` because git takes a name that begins with a colon for a pattern; without the index, as libgit2 does."""
         told = b"".join(b"./" + name + b"\0" for name in names)
-        output = ask(self._worktree, "check-ignore", "--no-index", "-z", "--stdin", told=told, answers=(0, 1))
+        output = self._ask("check-ignore", "--no-index", "-z", "--stdin", told=told, answers=(0, 1))
         return {name.removeprefix(b"./") for name in os.fsencode(output).split(b"\0")[:-1]}
 
 

@@ -35,28 +35,33 @@ class Snapshot:
     notes: tuple[str, ...]  # what could not be read and why, in a sentence each
 
 
-def snapshot(worktree: Path, *, commits: int, depth: int, entries: int) -> Snapshot:
-    """What can be read, and notes on the rest: it raises nothing that a repository could cause."""
+def snapshot(worktree: Path, own: Path | None = None, *, commits: int, depth: int, entries: int) -> Snapshot:
+    """What can be read, and notes on the rest: it raises nothing that a repository could cause. `own` is its git
+    folder, where that was looked up before."""
     from dagentd.adapters.git import libgit
 
     try:
-        waiting.check(worktree)
-        where = head(worktree)
+        waiting.check(worktree, own)
+        where = head(worktree, own)
     except DagentdError as error:
-        return Snapshot(Head(None, None), (), _NOTHING, (_told(error, worktree),))
+        return unread(error, worktree)
     try:
-        with libgit.opened(worktree) as objects:
-            return Reading(objects, worktree, where).snapshot(commits, depth, entries)
+        with libgit.opened(worktree, own) as objects:
+            return Reading(objects, worktree, where, own).snapshot(commits, depth, entries)
     except libgit.Unreadable:
-        return Reading(GitReader(worktree), worktree, where).snapshot(commits, depth, entries)
+        return Reading(GitReader(worktree, own), worktree, where, own).snapshot(commits, depth, entries)
+
+
+def unread(error: DagentdError, worktree: Path) -> Snapshot:
+    return Snapshot(Head(None, None), (), _NOTHING, (_told(error, worktree),))
 
 
 class Reading:
     """One snapshot in the making, by either reader."""
 
-    def __init__(self, objects: Objects, worktree: Path, where: Head) -> None:
+    def __init__(self, objects: Objects, worktree: Path, where: Head, own: Path | None = None) -> None:
         self._objects = objects
-        self._worktree = worktree
+        self._worktree, self._own = worktree, own
         self._head = where
         self._notes: list[str] = []
 
@@ -80,7 +85,7 @@ class Reading:
             return ()
         ids = self._objects.history(self._head.commit, count)
         found = tuple(Commit(id, subject(raw or b"")) for id, raw in zip(ids, self._objects.read(ids), strict=True))
-        own = git.git_dir(self._worktree)
+        own = self._own or git.git_dir(self._worktree)
         if len(found) < count and own is not None and (git.common_dir(own) / "shallow").is_file():
             self._notes.append("This is a shallow clone: older commits are not here.")
         return found
@@ -106,7 +111,7 @@ class Reading:
         return top.entries
 
     def _untracked(self, tracked: Sequence[Entry]) -> tuple[list[Entry], int]:
-        own = git.git_dir(self._worktree)
+        own = self._own or git.git_dir(self._worktree)
         if own is None or git.is_bare(own):
             return [], 0
         return listings.untracked(self._objects, self._worktree, tracked)

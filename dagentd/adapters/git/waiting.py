@@ -17,10 +17,10 @@ _OF_ALL = ("HEAD", "config", "packed-refs", "shallow", "info/exclude", "info/gra
 _MEMORY = 1  # the devices null, zero, full, random
 
 
-def check(worktree: Path) -> None:
+def check(worktree: Path, own: Path | None = None) -> None:
     """Before libgit2 is let into a checkout; NotAllowed if it would wait there."""
     paths = [worktree / ".gitignore"]
-    if (own := git.git_dir(worktree)) is not None:
+    if (own := own or git.git_dir(worktree)) is not None:
         common = git.common_dir(own)
         paths += [*(own / name for name in _OF_CHECKOUT), *(common / name for name in _OF_ALL)]
     for path in paths:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dagentd.adapters import beneath, git, marks
 from dagentd.adapters.git import repository
-from dagentd.adapters.git.repository import Head, Listing, Snapshot
+from dagentd.adapters.git.repository import Head, Snapshot
 from dagentd.errors import DagentdError
 from dagentd.jobs.context import instructions, texts
 from dagentd.model import oneline, structure
@@ -113,19 +113,18 @@ class Checkouts:
 def _head(worktree: Path, common: Path) -> Head | str:
     """Or why it cannot be known."""
     try:
-        git.check_belongs(worktree, common)
-        return repository.head(worktree)
+        return repository.head(worktree, git.checked_dir(worktree, common))
     except DagentdError as error:
         return error.message
 
 
 def _snapshot(worktree: Path, common: Path, wanted: Context) -> Snapshot:
     try:
-        git.check_belongs(worktree, common)
+        own = git.checked_dir(worktree, common)
     except DagentdError as error:
-        return Snapshot(Head(None, None), (), Listing((), 0), (f"Git was not read: it {error.message}.",))
+        return repository.unread(error, worktree)
     return repository.snapshot(
-        worktree, commits=wanted.max_commits, depth=wanted.structure_depth, entries=wanted.structure_entries
+        worktree, own, commits=wanted.max_commits, depth=wanted.structure_depth, entries=wanted.structure_entries
     )
 
 

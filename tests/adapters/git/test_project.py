@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters import git as layout
-from dagentd.adapters.git import check_belongs, project_at
-from dagentd.errors import CorruptFile, DagentdError, NotAllowed, NotFound
+from dagentd.adapters.git import checked_dir, project_at
+from dagentd.adapters.git.repository import head, snapshot
+from dagentd.errors import CorruptFile, NotAllowed, NotFound
 from tests.conftest import SampleProject, git
 
 
@@ -70,16 +71,33 @@ def test_a_broken_git_file_is_no_repository(tmp_path: Path, content: str) -> Non
         project_at(tmp_path)
 
 
-def test_a_checkout_belongs_to_its_repository_or_to_itself(project: SampleProject, tmp_path: Path) -> None:
+def test_what_is_read_of_a_checkout_lies_in_its_repository(project: SampleProject, tmp_path: Path) -> None:
     common = project.root / ".git"
-    check_belongs(project.worktree, common)
-    check_belongs(project.root, common)
-    check_belongs(tmp_path, common)  # no checkout at all
+    assert checked_dir(project.root, common) == common
+    assert checked_dir(project.worktree, common) == common / "worktrees" / project.worktree.name
+    with pytest.raises(NotFound):
+        checked_dir(tmp_path, common)
     git(tmp_path, "init", "-q", "another")
-    check_belongs(tmp_path / "another", common)  # a clone of its own, which has all in itself
+    for marker in (f"gitdir: {tmp_path / 'another' / '.git'}\n", "gitdir: mine\n"):
+        (project.worktree / ".git").write_text(marker)
+        (project.worktree / "mine").mkdir(exist_ok=True)
+        with pytest.raises(NotAllowed, match="of another repository"):
+            checked_dir(project.worktree, common)
+
+
+@pytest.mark.parametrize("reftable", [False, True])
+def test_only_the_git_folder_that_was_looked_at_is_read(project: SampleProject, tmp_path: Path, reftable: bool) -> None:
+    """An agent may put another `.git` into its worktree between two looks."""
+    own, before = checked_dir(project.worktree, project.root / ".git"), head(project.worktree)
+    git(tmp_path, "init", "-q", "-b", "theirs", "another")
+    git(tmp_path / "another", "commit", "-q", "--allow-empty", "-m", "theirs")
     (project.worktree / ".git").write_text(f"gitdir: {tmp_path / 'another' / '.git'}\n")
-    with pytest.raises(NotAllowed, match="of another repository"):
-        check_belongs(project.worktree, common)
+    if reftable:  # then git itself is asked
+        (own / "HEAD").unlink()
+        (own / "HEAD").symlink_to("refs/heads/" + (before.branch or ""))
+        (own / "refs" / "heads" / "feature").mkdir(parents=True)
+    found = snapshot(project.worktree, own, commits=5, depth=1, entries=5)
+    assert "theirs" not in str(found) and (reftable or found.head == before)
 
 
 # --- what an agent can put there --------------------------------------------------------------------------------------
@@ -109,59 +127,3 @@ def test_a_configuration_of_line_breaks(repo: Path) -> None:
     with (repo / ".git" / "config").open("a") as config:
         config.write("\n" * 1_000_000)
     assert not layout.is_bare(repo / ".git")
-
-
-@pytest.fixture
-def clone(project: SampleProject, tmp_path: Path) -> Path:
-    """An agent's own, in the place of its worktree; beside it another repository of the user."""
-    git(tmp_path, "init", "-q", "another")
-    git(tmp_path / "another", "commit", "-q", "--allow-empty", "-m", "x")
-    (project.worktree / ".git").unlink()
-    git(project.worktree, "init", "-q")
-    return project.worktree
-
-
-def alternates(clone: Path) -> Path:
-    return clone / ".git" / "objects" / "info" / "alternates"
-
-
-def test_a_clone_may_share_what_is_the_projects(project: SampleProject, clone: Path) -> None:
-    alternates(clone).write_text(f"{project.root / '.git' / 'objects'}\n")
-    check_belongs(clone, project.root / ".git")
-
-
-@pytest.mark.parametrize("way", ["behind a link", "through another", "with a space", "after another", "in quotes"])
-def test_a_clone_borrows_nothing_from_another_repository(project: SampleProject, clone: Path, way: str) -> None:
-    theirs, file = clone.parents[2] / "another" / ".git" / "objects", alternates(clone)
-    assert theirs.is_dir()
-    if way == "behind a link":
-        (clone / "said").write_text(f"{theirs}\n")
-        file.symlink_to("../../../said")
-    elif way == "through another":
-        (clone / "more" / "info").mkdir(parents=True)
-        (clone / "more" / "info" / "alternates").write_text(f"{theirs}\n")
-        file.write_text("../../more\n")
-    elif way == "with a space":
-        (clone / "a b").symlink_to(theirs.parent)
-        file.write_text("../../a b/objects\n")
-    else:
-        file.write_text(f"x\n{theirs}\n" if way == "after another" else f'"\\057{str(theirs)[1:]}"\n')
-    with pytest.raises(NotAllowed):
-        check_belongs(clone, project.root / ".git")
-
-
-@pytest.mark.parametrize("name", ["pack", "info", "ab"])
-def test_no_folder_of_a_clones_objects_is_another_repositorys(project: SampleProject, clone: Path, name: str) -> None:
-    place, theirs = clone / ".git" / "objects" / name, clone.parents[2] / "another" / ".git" / "objects"
-    if place.is_dir():
-        place.rmdir()
-    place.symlink_to(theirs / name)
-    with pytest.raises(NotAllowed):
-        check_belongs(clone, project.root / ".git")
-
-
-@pytest.mark.timeout(20)
-def test_a_list_of_a_million_repositories(project: SampleProject, clone: Path) -> None:
-    alternates(clone).write_text("a\n" * 1_000_000)
-    with pytest.raises(DagentdError):
-        check_belongs(clone, project.root / ".git")

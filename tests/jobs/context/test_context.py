@@ -396,9 +396,9 @@ def test_what_the_features_of_a_worktree_share_is_read_once(
         os.utime(path, (past, past))  # what was written just now is not trusted to be told apart from what comes next
     snapshots, real = [], repository.snapshot
 
-    def counted(worktree: Path, **limits: int) -> repository.Snapshot:
+    def counted(worktree: Path, own: Path, **limits: int) -> repository.Snapshot:
         snapshots.append(worktree)
-        return real(worktree, **limits)
+        return real(worktree, own, **limits)
 
     monkeypatch.setattr(repository, "snapshot", counted)
     assert [contexts.written(name) for name in ("one", "two", "three")] == [
