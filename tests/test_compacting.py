@@ -12,7 +12,7 @@ import pytest
 
 from dagentd.adapters import clock
 from dagentd.compacting import Compacting
-from dagentd.jobs.compaction import backends
+from dagentd.jobs.compaction import calling
 from dagentd.settings import Settings
 from dagentd.store.ledger import Ledger
 from dagentd.store.session import Session
@@ -78,7 +78,7 @@ def api() -> Iterator[MessagesApi]:
 
 @pytest.fixture
 def kept(tmp_path: Path, api: MessagesApi, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
-    monkeypatch.setattr(backends, "chosen", lambda _: directly(api))
+    monkeypatch.setattr(calling, "chosen", lambda _: directly(api))
     bugs: list[BaseException] = []
     with Place(tmp_path / "place").make().store() as store:
         made = Kept(store, api, bugs)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dagentd import alone, paths
+from dagentd.adapters import git
 from dagentd.cli import output
-from dagentd.cli.compaction import Compaction, compaction_of
-from dagentd.cli.project import json_option, project_option, worktree_option
-from dagentd.model.compaction.items import with_quote
+from dagentd.cli.project import json_option, project_option, serving, settings_of, worktree_option
+from dagentd.jobs.compaction import Compactor, How, Proposal, described
+from dagentd.model.compaction.items import DECISIONS_FIRST, TITLES, with_quote
+from dagentd.rpc.client import Client
+from dagentd.settings import Settings
+from dagentd.store.ledger import ledger
+from dagentd.store.session import Session
 
-_LISTS = {
-    "decisions": "Decisions", "completed": "Completed", "inProgress": "In progress", "pending": "Pending",
-    "blockers": "Blockers", "facts": "Facts",
-}  # fmt: skip
+_LONG = 7500.0  # seconds: the daemon gives up before, after twice the longest compaction.timeout
 _TOLD = {"goal": "goal", "next": "next step"}
 _METHODS = {"local": "by rules", "anthropic": "by a model", "claude-cli": "by the claude command"}
 
@@ -34,7 +39,7 @@ def compact(session: str, preview: bool, again: bool, where: Path, worktree: str
     """
     if preview and again:
         raise click.UsageError("--preview is of a first compaction, not of --again.")
-    with compaction_of(session, worktree, where) as work:
+    with _compaction_of(session, worktree, where) as work:
         if preview:
             _preview(session, work, as_json)
         else:
@@ -51,7 +56,7 @@ def undo(session: str, where: Path, worktree: str | None, as_json: bool) -> None
 
     May be repeated: each time the one before it is taken back.
     """
-    with compaction_of(session, worktree, where) as work:
+    with _compaction_of(session, worktree, where) as work:
         done = work.undo()
     if as_json:
         output.print_json(done)
@@ -72,7 +77,7 @@ def pin(session: str, what: str, message: bool, off: bool, where: Path, worktree
     It then stays, whatever is compacted. `dagentd show SESSION` shows the ids of the items, and
     `dagentd messages SESSION --json` those of the messages.
     """
-    with compaction_of(session, worktree, where) as work:
+    with _compaction_of(session, worktree, where) as work:
         work.pin(item=None if message else what, message=what if message else None, pinned=not off)
     output.line(f"{what} {'may go' if off else 'stays'}.")
 
@@ -80,7 +85,7 @@ def pin(session: str, what: str, message: bool, off: bool, where: Path, worktree
 # --- telling --------------------------------------------------------------------------------------------------
 
 
-def _preview(session: str, work: Compaction, as_json: bool) -> None:
+def _preview(session: str, work: _ByDaemon | _ByOurselves, as_json: bool) -> None:
     found = work.preview()
     if as_json:
         output.print_json(found)
@@ -134,7 +139,7 @@ def _print_diff(session: str, found: dict[str, Any]) -> None:
     if told := [(title, summary[key]) for key, title in _TOLD.items() if summary.get(key)]:
         output.line()
         output.fields(told)
-    for name, title in _LISTS.items():
+    for name, title in DECISIONS_FIRST.items():
         lines = _lines(found, name)
         if lines:
             output.line()
@@ -148,7 +153,7 @@ def _print_diff(session: str, found: dict[str, Any]) -> None:
 def _lines(found: dict[str, Any], name: str) -> list[str]:
     """What comes to one list: `+` is new, `>` comes from another list, `~` replaces something, `-` is over."""
     added = [f"+ {_told(each)}" for each in found["added"] if each["list"] == name]
-    moved = [f"> {_told(e)} (from {_LISTS[e['before']['list']].lower()})" for e in found["moved"] if e["list"] == name]
+    moved = [f"> {_told(e)} (from {TITLES[e['before']['list']].lower()})" for e in found["moved"] if e["list"] == name]
     other = [f"~ {_told(e)} (was: {e['before']['text']})" for e in found["superseded"] if e["list"] == name]
     over = [f"- {each['text']} (no longer open)" for each in found["resolved"] if each["list"] == name]
     return [*added, *moved, *other, *over]
@@ -156,3 +161,62 @@ def _lines(found: dict[str, Any], name: str) -> list[str]:
 
 def _told(each: dict[str, Any]) -> str:
     return with_quote(each["text"], each.get("quote", ""))
+
+
+# --- asking the daemon that serves the session, or the session itself -----------------------------------------
+
+
+@contextlib.contextmanager
+def _compaction_of(session: str, worktree: str | None, where: Path) -> Iterator[_ByDaemon | _ByOurselves]:
+    project = git.project_at(where)
+    with serving(project, _LONG) as running:
+        if running is not None:
+            whose = {"sessionId": session, "project": str(project.root)}
+            yield _ByDaemon(running, whose | ({"worktree": worktree} if worktree else {}))
+            return
+    settings = settings_of(project)
+    with alone.writing(project, settings) as store, store.using(session, worktree) as found:
+        yield _ByOurselves(found, settings)
+
+
+class _ByDaemon:
+    def __init__(self, running: Client, whose: dict[str, str]) -> None:
+        self._running, self._whose = running, whose
+
+    def preview(self) -> dict[str, Any]:
+        return dict(self._running.call("session.previewCompaction", **self._whose))
+
+    def compact(self, proposal: str | None = None, again: bool = False) -> dict[str, Any]:
+        given: dict[str, Any] = {"proposalId": proposal} if proposal else {"again": again}
+        return dict(self._running.call("session.forceCompact", **self._whose, **given))
+
+    def undo(self) -> dict[str, Any]:
+        return dict(self._running.call("session.undoCompaction", **self._whose))
+
+    def pin(self, *, item: str | None, message: str | None, pinned: bool) -> None:
+        what = {"itemId": item} if item is not None else {"messageId": message}
+        self._running.call("session.pin", **self._whose, **what, pinned=pinned)
+
+
+class _ByOurselves:
+    def __init__(self, session: Session, settings: Settings) -> None:
+        self._session, self._settings = session, settings
+        self._compactor = Compactor(ledger(paths.ledger_file()))
+        self._proposals: dict[str, Proposal] = {}
+
+    def preview(self) -> dict[str, Any]:
+        found = self._compactor.propose(self._session, self._settings, How(forced=True))
+        if found is not None:
+            self._proposals[found.id] = found
+        return described(found)
+
+    def compact(self, proposal: str | None = None, again: bool = False) -> dict[str, Any]:
+        if proposal is not None:
+            return self._compactor.apply(self._session, self._proposals[proposal])
+        return self._compactor.compact(self._session, self._settings, How(forced=True, again=again))
+
+    def undo(self) -> dict[str, Any]:
+        return self._compactor.undo(self._session)
+
+    def pin(self, *, item: str | None, message: str | None, pinned: bool) -> None:
+        self._session.pin(item=item, message=message, pinned=pinned)

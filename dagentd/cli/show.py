@@ -20,16 +20,12 @@ from dagentd.cli.project import (
     worktree_option,
 )
 from dagentd.jobs import pausing, summary
-from dagentd.model.compaction.items import in_words, items_of, record_of
+from dagentd.model.compaction.items import TITLES, in_words, items_of, record_of
 from dagentd.store.session import Session
 
 _SHOWN = {
     "id": "session", "status": "status", "agentType": "role", "featureId": "feature", "taskId": "task",
     "taskState": "task state", "worktree": "worktree",
-}  # fmt: skip
-_LISTS = {
-    "completed": "Completed", "inProgress": "In progress", "pending": "Pending", "blockers": "Blockers",
-    "decisions": "Decisions", "facts": "Facts",
 }  # fmt: skip
 
 
@@ -87,7 +83,7 @@ def _print_checkpoint(checkpoint: dict[str, Any]) -> None:
     if told := [(title, text) for title, text in (("goal", record.goal), ("next step", record.next)) if text]:
         output.line()
         output.fields(told)
-    for name, title in _LISTS.items():
+    for name, title in TITLES.items():
         listed = [item for item in items if item.list == name]
         if listed:
             output.line()

@@ -6,9 +6,8 @@ from typing import Any, Literal, TypeVar
 
 from dagentd.adapters import clock, tokens
 from dagentd.errors import CorruptFile, LimitReached, NotFound
-from dagentd.jobs.sizes import calibration
+from dagentd.jobs.sizes import budget_of, calibration
 from dagentd.model import ids, jsontext
-from dagentd.model.budget import Budget
 from dagentd.model.documents import AgentDescription, Checkpoint, Context, Document
 from dagentd.model.jsontext import Encoded, Undecodable
 from dagentd.model.request import Breakdown, Parts, Request, compose
@@ -67,10 +66,9 @@ def _beside(request: Request, breakdown: Breakdown, form: Form) -> dict[str, Any
 
 def _breakdown(session: Session, request: Request, settings: Settings) -> Breakdown:
     factors, model = calibration(settings), settings.compaction.model
-    limits = settings.budget
-    budget = Budget(limits.limit, limits.threshold, limits.target, limits.prompt_buffer)
     chat = factors.tokens(session.tokens(tokens.count), model)
-    return Breakdown.of(request, tokens.count, factor=factors.factor(model), chat_tokens=chat, budget=budget)
+    budget, factor = budget_of(settings), factors.factor(model)
+    return Breakdown.of(request, tokens.count, factor=factor, chat_tokens=chat, budget=budget)
 
 
 def _parts(store: Store, session: Session, settings: Settings) -> Parts:

@@ -7,7 +7,7 @@ from pathlib import Path
 from dagentd import paths
 from dagentd.adapters import tokens
 from dagentd.model import cutting
-from dagentd.model.budget import WARNINGS
+from dagentd.model.budget import WARNINGS, Budget
 from dagentd.model.calibration import HIGHEST, Calibration
 from dagentd.model.cutting import Cut
 from dagentd.model.project import SessionFolder
@@ -19,6 +19,11 @@ def calibration(settings: Settings) -> Calibration:
     """The factor that is set, or what the calls so far have taught."""
     given = settings.tokens.calibration
     return Calibration(fixed=float(given)) if given != "auto" else ledger(paths.ledger_file()).calibration()
+
+
+def budget_of(settings: Settings) -> Budget:
+    given = settings.budget
+    return Budget(given.limit, given.threshold, given.target, given.prompt_buffer)
 
 
 class Sizes:

@@ -64,10 +64,6 @@ class Budget:
         """The parts that stay are over the threshold by themselves: a call would cost and not help."""
         return self.needs_compaction(parts.fixed)
 
-    def over_target(self, parts: Parts) -> int:
-        """How many tokens a compaction still has to remove."""
-        return max(0, self.load(parts) - math.floor(self.target * self.limit))
-
     def exact_matters(self, bounds: Parts) -> bool:
         """Whether counting could change what is done: not if even the upper bounds stay below the first warning."""
         return self.share(bounds) > min(self.threshold, *WARNINGS)

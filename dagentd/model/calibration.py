@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 LOWEST, HIGHEST = 0.7, 2.0
 
@@ -14,7 +14,6 @@ _UP_TO_4_6, _LATER = 1.20, 1.55  # published comparisons of Claude with cl100k_b
 _STEP = 0.3  # after ten reports 3 % of the first error is left, and one odd report of 10 % moves us by 3 %
 _RISE = 0.7  # where we counted too little, which fills a window unseen: of 13 % one report leaves 4 %
 _SMALLEST = 500  # raw tokens: in less, what the API adds to every call outweighs the text
-_USAGE = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _CLAUDE = re.compile(r"claude[a-z-]*(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 
 
@@ -51,12 +50,6 @@ class Calibration:
         step = _RISE if before < told <= HIGHEST else _STEP
         factor = before + step * (_bounded(told) - before)
         return replace(self, learned={**self.learned, family(model): factor})
-
-
-def whole_input(usage: Mapping[str, Any]) -> int:
-    """`input_tokens` alone leaves out what the prompt cache took part in. The SDK gives None for what is missing."""
-    values = (usage.get(name) for name in _USAGE)
-    return sum(value for value in values if isinstance(value, int))
 
 
 def family(model: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dagentd.model import markdown
 from dagentd.model.compaction.evidence import ToolUse
-from dagentd.model.compaction.items import in_words, items_of, record_of
+from dagentd.model.compaction.items import DECISIONS_FIRST, in_words, items_of, record_of
 from dagentd.model.compaction.turns import Turn, turn
 from dagentd.model.documents import version_of
 from dagentd.model.rendering import json_text, moment
@@ -17,10 +17,6 @@ Raw = Mapping[str, Any]
 _FACTS = {
     "status": "Status", "agentType": "Agent", "featureId": "Feature", "taskId": "Task",
     "taskState": "State of the task", "project": "Project", "worktree": "Worktree",
-}  # fmt: skip
-_LISTS = {
-    "decisions": "Decisions", "completed": "Completed", "inProgress": "In progress", "pending": "Pending",
-    "blockers": "Blockers", "facts": "Facts",
 }  # fmt: skip
 _WHY = {
     "compacted": "Compacted", "cleared": "Cleared", "external": "Removed by another program",
@@ -65,7 +61,7 @@ def _checkpoint(checkpoint: dict[str, Any]) -> Iterator[str]:
     for title, text in (("Goal", record.goal), ("Next step", record.next)):
         if text:
             yield f"{title}: {markdown.inline(text)}"
-    for name, title in _LISTS.items():
+    for name, title in DECISIONS_FIRST.items():
         listed = [each for each in items if each.list == name]
         if listed:
             lines = [markdown.item(f"{in_words(each)}{' (pinned)' if each.pinned else ''}") for each in listed]

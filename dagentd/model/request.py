@@ -77,11 +77,7 @@ def compose(parts: Parts, user_message: str, recent_messages: int = 0) -> Reques
 
 @dataclass(frozen=True)
 class Breakdown:
-    agent_desc_tokens: int
-    context_tokens: int
-    checkpoint_tokens: int
-    messages_tokens: int
-    user_prompt_tokens: int
+    parts: budgets.Parts
     limit: int
     needs_compaction: bool
 
@@ -96,17 +92,12 @@ class Breakdown:
             for text in (request.agent, request.context, request.checkpoint, request.user_prompt)
         )
         messages = math.ceil(factor * conversation.transcript_tokens(request.shown, count))
-        occupied = budgets.Parts(agent, context, checkpoint, chat_tokens)
-        return cls(agent, context, checkpoint, messages, prompt, budget.limit, budget.needs_compaction(occupied))
+        due = budget.needs_compaction(budgets.Parts(agent, context, checkpoint, chat_tokens))
+        return cls(budgets.Parts(agent, context, checkpoint, messages, prompt), budget.limit, due)
 
     @property
     def total(self) -> int:
         return self.parts.total
-
-    @property
-    def parts(self) -> budgets.Parts:
-        fixed = self.agent_desc_tokens, self.context_tokens, self.checkpoint_tokens
-        return budgets.Parts(*fixed, self.messages_tokens, self.user_prompt_tokens)
 
     @property
     def over_limit(self) -> bool:
@@ -115,11 +106,11 @@ class Breakdown:
 
     def raw(self) -> dict[str, int | bool]:
         return {
-            "agentDescTokens": self.agent_desc_tokens,
-            "contextTokens": self.context_tokens,
-            "checkpointTokens": self.checkpoint_tokens,
-            "messagesTokens": self.messages_tokens,
-            "userPromptTokens": self.user_prompt_tokens,
+            "agentDescTokens": self.parts.agent_description,
+            "contextTokens": self.parts.context,
+            "checkpointTokens": self.parts.checkpoint,
+            "messagesTokens": self.parts.messages,
+            "userPromptTokens": self.parts.user_prompt,
             "total": self.total,
             "limit": self.limit,
             "needsCompaction": self.needs_compaction,

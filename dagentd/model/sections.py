@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic.alias_generators import to_snake
 
-from dagentd.model.compaction.items import quotes_of, with_quote
+from dagentd.model.compaction.items import TITLES, quotes_of, with_quote
 from dagentd.model.documents import AgentDescription, Checkpoint, Context
 from dagentd.model.rendering import body, bullets, field, line, moment, section
 
@@ -21,10 +21,6 @@ _ABOUT_CHECKPOINT = (
 _ABOUT_SHARED = (
     "This is a record of earlier work, not new instructions: what the dev agent of this task did and decided."
 )
-_LISTS = {
-    "completed": "Completed", "inProgress": "In progress", "pending": "Pending", "blockers": "Blockers",
-    "decisions": "Decisions", "facts": "Facts",
-}  # fmt: skip
 
 
 def agent(description: AgentDescription) -> str:
@@ -137,7 +133,7 @@ def _record(found: Checkpoint | None) -> list[str]:
     summary, quotes = found.summary, quotes_of(found.items)
     parts = (
         field("Goal", summary.goal),
-        *(bullets(title, _quoted(name, getattr(summary, to_snake(name)), quotes)) for name, title in _LISTS.items()),
+        *(bullets(title, _quoted(name, getattr(summary, to_snake(name)), quotes)) for name, title in TITLES.items()),
         field("Next step", summary.next),
         *_loop(found.ralph_loop),
     )

@@ -9,7 +9,7 @@ from typing import Any
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, NotFound
 from dagentd.model import records, times
-from dagentd.model.compaction.items import items_of
+from dagentd.model.compaction.items import SEEDS, items_of
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
 from dagentd.store.chronicle import Chronicle
@@ -18,9 +18,7 @@ from dagentd.store.compactions import Compacted
 from dagentd.store.entry import Entry
 
 STAND_IN = "local"  # the backend that steps in where a model takes too long
-_EMPTY: dict[str, Any] = {
-    "summary": {"completed": [], "inProgress": [], "pending": [], "blockers": [], "decisions": []}
-}
+_EMPTY: dict[str, Any] = {"summary": {name: [] for name in SEEDS}}
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,6 @@ class Snapshot:
     messages: tuple[Seen, ...]
     checkpoint: dict[str, Any]
     checkpoint_pos: int
-    version: int
     past: int = 0
 
     def named(self) -> Snapshot:
@@ -52,8 +49,7 @@ def snapshot(chronicle: Chronicle) -> Snapshot:
     with chronicle.lock:
         state = chronicle.state
         seen = tuple(Seen(entry.id, entry.whole, entry.raw()) for entry in state.ordered())
-        checkpoint = state.checkpoint or _EMPTY
-        return Snapshot(seen, checkpoint, state.checkpoint_pos, version_of(checkpoint))
+        return Snapshot(seen, state.checkpoint or _EMPTY, state.checkpoint_pos)
 
 
 def earlier(chronicle: Chronicle, backend: str) -> Snapshot:
@@ -71,7 +67,7 @@ def earlier(chronicle: Chronicle, backend: str) -> Snapshot:
         entries = [entry for one in ids if (entry := state.find(one)) is not None and not entry.here]
         seen = tuple(_seen(chronicle, entry) for entry in sorted(entries, key=lambda entry: entry.rank))
         start = _with_pinned(_before(chronicle, found[-1]), state.checkpoint)
-        return Snapshot(seen, start, state.checkpoint_pos, version_of(state.checkpoint), len(found))
+        return Snapshot(seen, start, state.checkpoint_pos, len(found))
 
 
 def committing(

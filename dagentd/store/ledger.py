@@ -14,10 +14,10 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.errors import DagentdError, LimitReached
+from dagentd.model import times
 from dagentd.model.calibration import Calibration
 from dagentd.model.spend import DAY, Call, Caps, Spend, again_at, refusal, spent
 from dagentd.store.ledger_file import LedgerFile, Record
-from dagentd.store.ledger_time import LedgerTime
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class Ledger:
     def __init__(self, path: Path | None) -> None:
         self._file = LedgerFile(path)
         self._in_memory = path is None
-        self._time = LedgerTime()
+        self._time = _Time()
         self._lock = threading.RLock()
         self._unreadable = ""  # why, as it was told last
         self._forget()
@@ -164,6 +164,28 @@ class Ledger:
             retry_after=float(after) if isinstance(after, int | float) else None,
         )  # fmt: skip
         self._learned = self._learned.after(call.model, _number(record.get("counted")), given)
+
+
+class _Time:
+    """When calls were made, by a clock that nobody sets: neither a jump ahead nor one back frees a cap or bars a model.
+    Seconds as those since 1970, but within one run of the machine they only pass. Of calls before that run only the
+    wall clock of then is known."""
+
+    def __init__(self) -> None:
+        self._begun = clock.now().timestamp() - clock.uptime()
+
+    def now(self) -> float:
+        return self._begun + clock.uptime()
+
+    def stamp(self) -> dict[str, Any]:
+        """The fields of a record that `of` reads."""
+        return {"at": clock.stamp(), "boot": clock.boot(), "uptime": round(clock.uptime(), 3)}
+
+    def of(self, record: dict[str, Any]) -> float:
+        uptime, at = record.get("uptime"), times.parse(record.get("at"))
+        if record.get("boot") == clock.boot() and isinstance(uptime, int | float):
+            return self._begun + uptime
+        return at.timestamp() if at else 0.0
 
 
 @lru_cache(maxsize=4)

@@ -42,12 +42,6 @@ def test_the_biggest_part_comes_first_and_can_be_asked_of_those_that_stay() -> N
     assert parts.fixed.by_size()[0] == ("context", 60_000)
 
 
-def test_what_a_compaction_has_to_remove_goes_down_to_the_target() -> None:
-    assert BUDGET.over_target(Parts(messages=89_001)) == 30_001
-    assert BUDGET.over_target(Parts(messages=59_000)) == 0
-    assert BUDGET.over_target(Parts()) == 0
-
-
 @pytest.mark.parametrize(("bound", "matters"), [(0, False), (74_000, False), (74_001, True), (1_000_000, True)])
 def test_counting_matters_once_the_bound_reaches_the_first_warning(bound: int, matters: bool) -> None:
     assert BUDGET.exact_matters(Parts(messages=bound)) is matters

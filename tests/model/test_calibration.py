@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagentd.adapters import tokens
-from dagentd.model.calibration import HIGHEST, LOWEST, Calibration, family, whole_input
+from dagentd.model.calibration import HIGHEST, LOWEST, Calibration, family
 
 HAIKU = "claude-haiku-5-5"
 
@@ -177,10 +177,3 @@ def test_a_damaged_record_is_as_good_as_none(raw: object) -> None:
 
 def test_a_saved_factor_is_bounded_too() -> None:
     assert Calibration.load({HAIKU: 99}).factor(HAIKU) == HIGHEST
-
-
-def test_the_whole_input_counts_what_the_cache_took_and_gave() -> None:
-    usage = {"input_tokens": 5, "cache_creation_input_tokens": 700, "cache_read_input_tokens": 11_000}
-    assert whole_input({**usage, "output_tokens": 9}) == 11_705
-    assert whole_input({"input_tokens": 12, "cache_read_input_tokens": None}) == 12
-    assert whole_input({}) == 0

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, DagentdError
-from dagentd.jobs.compaction.diff import described as described
 from dagentd.jobs.compaction.proposing import LOCAL, Proposer
 from dagentd.jobs.compaction.proposing import How as How
 from dagentd.jobs.compaction.proposing import Proposal as Proposal
 from dagentd.jobs.compaction.weighing import Scales as Scales
 from dagentd.jobs.sizes import room
+from dagentd.model.compaction.items import Item
+from dagentd.model.compaction.operations import Change
 from dagentd.model.documents import version_of
 from dagentd.model.project import SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.ledger import Ledger
 from dagentd.store.session import Session
 from dagentd.store.store import Store
+
+_KINDS = ("added", "moved", "resolved", "superseded")
 
 
 class Compactor:
@@ -119,3 +122,55 @@ def _saved(checkpoint: dict[str, Any]) -> int:
     tokens = checkpoint.get("tokens")
     saved = tokens.get("totalSaved") if isinstance(tokens, dict) else 0
     return saved if isinstance(saved, int) else 0
+
+
+# --- a proposal as others read it ------------------------------------------------------------------------------
+
+
+def described(proposal: Proposal | None) -> dict[str, Any]:
+    """All zeros and no id if there is nothing to compact."""
+    if proposal is None:
+        nothing: dict[str, Any] = {kind: [] for kind in ("messages", *_KINDS)}
+        return {"proposalId": None, **nothing, "tokensBefore": 0, "tokensAfter": 0}
+    changes = net(proposal.changes)
+    return {
+        "proposalId": proposal.id,
+        "method": proposal.backend,
+        "model": proposal.model,
+        **({"note": proposal.note} if proposal.note else {}),
+        **({"remains": proposal.remains} if proposal.remains else {}),
+        "messages": [{"id": turn.id, "role": turn.role} for turn in proposal.turns],
+        **{kind: [_shown(change) for change in changes if change.kind == kind] for kind in _KINDS},
+        "itemsLeft": proposal.left,
+        "tokensBefore": proposal.parts.total,
+        "tokensAfter": proposal.total_after,
+        "checkpoint": proposal.checkpoint,
+    }
+
+
+def net(changes: Iterable[Change]) -> list[Change]:
+    """Beside what is there now: a decision that came and was replaced in the same conversation was never seen by
+    anybody, and what was asked for and done in it is not open before or after."""
+    found: dict[str, Change] = {}
+    for change in changes:
+        prior = found.pop(change.before.id, None) if change.before else None
+        first = change.before if prior is None else prior.before
+        if change.after is not None:
+            kind = change.kind if first is not None else "added"
+            found[change.after.id] = Change(kind, first, change.after)
+        elif first is not None:
+            found[first.id] = Change(change.kind, first, None)
+    return list(found.values())
+
+
+def _shown(change: Change) -> dict[str, Any]:
+    """What was taken out is told as it was."""
+    before = {"before": _item(change.before)} if change.before else {}
+    now = change.after or change.before
+    return {**_item(now), **before} if now else before
+
+
+def _item(item: Item) -> dict[str, Any]:
+    return {"id": item.id, "list": item.list, "text": item.text, "sources": list(item.sources)} | (
+        {"quote": item.quote} if item.quote else {}
+    )

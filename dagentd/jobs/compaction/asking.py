@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dagentd.adapters.claude import CallFailed
@@ -12,8 +12,8 @@ from dagentd.model.compaction import answers, local, prompt
 from dagentd.model.compaction.acceptance import Bad, Judge
 from dagentd.model.compaction.items import Record
 from dagentd.model.compaction.operations import Add, Change, Operation, perform
-from dagentd.model.compaction.portions import Portion, first_portion, fitting
 from dagentd.model.compaction.turns import Turn
+from dagentd.model.cutting import LONGEST_TOKEN
 from dagentd.model.redaction import redacted
 
 _ROOM = 80_000  # tokens in one call: over 100 000 each costs five times as much
@@ -99,3 +99,38 @@ def _passed_over(record: Record, turns: Sequence[Turn]) -> list[Operation]:
     """A model that forgets, or was talked into forgetting, must not cost what the user demanded."""
     orders = local.uncovered_orders(record.items, turns)
     return [Add("decisions", order.text, (order.source,), passed_over=True) for order in orders]
+
+
+# --- portions that fit into one call, by what is really sent ---------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Messages by the names that they are sent under, and as they are sent."""
+
+    turns: dict[str, Turn]
+    sent: str
+
+
+def first_portion(turns: Iterable[Turn], aliases: Mapping[str, str], room: int, count: Callable[[str], int]) -> Portion:
+    """As many of the first as have at most `room` tokens together; one in any case."""
+    held, said, used = dict[str, Turn](), list[str](), count(prompt.messages(["x"]))
+    for turn in turns:
+        alias = aliases[turn.id]
+        text = fitting(prompt.message(turn, alias), max(0, room - count(prompt.messages(["x"])) - 1), count)
+        size = count(text) + 1  # the line end
+        if held and used + size > room:
+            break
+        held[alias], used = turn, used + size
+        said.append(text)
+    return Portion(held, prompt.messages(said))
+
+
+def fitting(text: str, room: int, count: Callable[[str], int]) -> str:
+    """What is surely too long is not counted: two megabytes take a while."""
+    if len(text) <= room * LONGEST_TOKEN and count(text) <= room:
+        return text
+    longest = min(len(text) - 1, room * LONGEST_TOKEN)
+    while longest > 0 and count(kept := prompt.middle_cut(text, longest)) > room:
+        longest = longest * 3 // 4
+    return kept if longest > 0 else text[:1]

@@ -1,12 +1,15 @@
-"""Calls of a model for one compaction: within their time and the caps, and all in the ledger."""
+"""Calls of a model for one compaction: of the one that the settings and the keys of this process allow, within their
+time and the caps, and all in the ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from dagentd.adapters import clock
-from dagentd.adapters.claude import Answer, CallFailed, Question
-from dagentd.jobs.compaction.backends import Backend
+from dagentd.adapters.claude import Answer, CallFailed, Question, command, sdk
+from dagentd.adapters.claude.running import run
 from dagentd.model import spend
 from dagentd.model.spend import Caps
 from dagentd.settings.tables import Compaction
@@ -15,7 +18,50 @@ from dagentd.store.ledger import Ledger
 _OUT = 16_000  # tokens that an answer may have
 _UNKNOWN = ("slow", "stopped", "lost", "garbled")  # failures of which nobody knows what they cost
 _NOT_ITS_OWN = ("too long", "cut", "refused", "stopped")  # failures that say nothing of the next call
+_PATIENCE = 20.0  # seconds for the command that prints the key
 _PASSED_ON = ("model", "overloaded")  # failures after which another model is tried
+
+
+@dataclass(frozen=True)
+class Backend:
+    name: str
+    ask: Callable[[Question], Answer]
+
+
+def chosen(settings: Compaction, environment: Mapping[str, str] = os.environ) -> Backend | None:
+    """None: `local`. `auto` calls a model only if this process was given a key; one that was exported for other tools
+    counts only for who names the backend."""
+    if settings.backend == "claude-cli":
+        return Backend("claude-cli", lambda question: command.ask(question, settings.base_url))
+    given = settings.api_key_command or environment.get("DAGENTD_API_KEY")
+    if settings.backend == "anthropic" or (settings.backend == "auto" and given):
+        url = settings.base_url
+        return Backend("anthropic", lambda question: sdk.ask(question, _key(settings, environment), url))
+    return None
+
+
+def _key(settings: Compaction, environment: Mapping[str, str]) -> str:
+    if settings.api_key_command:
+        return _printed(settings.api_key_command)
+    names = ("DAGENTD_API_KEY", *(("ANTHROPIC_API_KEY",) if settings.backend == "anthropic" else ()))
+    key = next((environment[name] for name in names if environment.get(name)), "")
+    if not key:
+        raise CallFailed("auth", "there is no key: set compaction.api_key_command, or DAGENTD_API_KEY for the daemon")
+    return key
+
+
+def _printed(line: str) -> str:
+    """Its own words are not told: they may be the key. It is ended with all that it started, also when dagentd is."""
+    try:
+        done = run(["/bin/sh", "-c", line], b"", _PATIENCE, more=dict(os.environ))
+    except CallFailed as error:
+        if error.kind != "slow":
+            raise
+        raise CallFailed("auth", f"compaction.api_key_command took longer than {_PATIENCE:.0f} s") from None
+    key = done.output.decode(errors="replace").strip()
+    if done.status or not key or any(character.isspace() for character in key):
+        raise CallFailed("auth", f"compaction.api_key_command printed no key (exit status {done.status})")
+    return key
 
 
 class Calls:

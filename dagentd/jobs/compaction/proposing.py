@@ -10,13 +10,10 @@ from dagentd.adapters import clock, tokens
 from dagentd.adapters.claude import CallFailed
 from dagentd.adapters.git.span import commits_between
 from dagentd.errors import CompactionFailed, DagentdError
-from dagentd.jobs.compaction import asking, backends
-from dagentd.jobs.compaction.backends import Backend
-from dagentd.jobs.compaction.calling import Calls
-from dagentd.jobs.compaction.plans import plan_of
-from dagentd.jobs.compaction.weighing import budget_of
-from dagentd.jobs.sizes import calibration
-from dagentd.model import conversation, sections
+from dagentd.jobs.compaction import asking, calling
+from dagentd.jobs.compaction.calling import Backend, Calls
+from dagentd.jobs.sizes import budget_of, calibration
+from dagentd.model import conversation, ids, sections
 from dagentd.model.budget import Parts
 from dagentd.model.compaction import checkpoints, local
 from dagentd.model.compaction.checkpoints import Done
@@ -28,6 +25,7 @@ from dagentd.model.compaction.turns import Turn, turn
 from dagentd.model.documents import Checkpoint
 from dagentd.model.redaction import redacted, redacted_value
 from dagentd.settings import Settings
+from dagentd.store import layout
 from dagentd.store.compacting import Snapshot, pinned_messages
 from dagentd.store.ledger import Ledger
 from dagentd.store.session import Session
@@ -111,7 +109,7 @@ class Proposer:
         work, note = self._work(how), ""
         if not work.turns:
             return None
-        backend = backends.chosen(self._settings.compaction) if how.seconds is None or how.seconds > 0 else None
+        backend = calling.chosen(self._settings.compaction) if how.seconds is None or how.seconds > 0 else None
         if backend is not None:
             try:
                 return self._by_model(backend, work, how)
@@ -181,7 +179,7 @@ class Proposer:
         left += more
         compacted = self._parts.checkpoint + self._parts.messages
         done, before = Done(clock.stamp(), backend, model, compacted, work.freed, work.turns), work.start.checkpoint
-        loop = ralph_loop(before.get("ralphLoop"), work.turns, plan_of(self._session))
+        loop = ralph_loop(before.get("ralphLoop"), work.turns, _plan_of(self._session))
         document = checkpoints.after(before, record, left, done, loop, self._session.id)
         after = self._tokens(sections.checkpoint(Checkpoint.parse({**document, "version": 1})))
         document["tokens"]["checkpoint"] = after
@@ -212,3 +210,16 @@ class Proposer:
 
 def _in_words(backend: str, error: Exception) -> str:
     return f"{backend}: {redacted(str(error))}"
+
+
+def _plan_of(session: Session) -> dict[str, Any] | None:
+    """A task's plan.json, which the Ralph Loop keeps, without secrets. None where there is none, or none that can be
+    read: a compaction does not wait for it."""
+    task = session.fields.get("taskId")
+    if not ids.is_safe(task):
+        return None
+    try:
+        found = layout.read_object(session.folder.feature.task_dir(str(task)) / "plan.json")
+    except (FileNotFoundError, DagentdError):
+        return None
+    return {key: redacted_value(value) for key, value in found.items()}

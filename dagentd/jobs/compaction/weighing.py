@@ -10,10 +10,9 @@ from typing import Any
 
 from dagentd.adapters import tokens
 from dagentd.errors import DagentdError
-from dagentd.jobs.sizes import calibration
+from dagentd.jobs.sizes import budget_of, calibration
 from dagentd.model import sections
-from dagentd.model.budget import Budget, Full, Parts, fullness
-from dagentd.model.calibration import Calibration
+from dagentd.model.budget import Full, Parts, fullness
 from dagentd.model.documents import AgentDescription, Checkpoint, Context
 from dagentd.model.jsontext import Undecodable
 from dagentd.settings import Settings
@@ -24,9 +23,12 @@ _KNOWN = 4096  # texts whose size is remembered: two for each session
 Key = tuple[str, object]
 
 
-def budget_of(settings: Settings) -> Budget:
-    given = settings.budget
-    return Budget(given.limit, given.threshold, given.target, given.prompt_buffer)
+def _agent(raw: dict[str, Any]) -> str:
+    return sections.agent(AgentDescription.parse(raw))
+
+
+def _context(raw: dict[str, Any]) -> str:
+    return sections.context(Context.parse(raw))
 
 
 class Scales:
@@ -57,7 +59,7 @@ class Scales:
         context = self._size(session, "context", _context, count)
         held = self._remembered(("checkpoint", session.folder.journal, session.checkpoint_pos, count),
                                 lambda: count(_checkpoint(session.checkpoint())))  # fmt: skip
-        return _calibrated(factors, model, described, context, held, chat)
+        return Parts(*(factors.tokens(raw, model) for raw in (described, context, held, chat)))
 
     def _size(self, session: Session, name: str, render: Callable[[Any], str], count: Callable[[str], int]) -> int:
         path = session.folder.document(name)
@@ -73,11 +75,6 @@ class Scales:
         return known
 
 
-def _calibrated(factors: Calibration, model: str, described: int, context: int, checkpoint: int, chat: int) -> Parts:
-    agent, around, held, said = (factors.tokens(raw, model) for raw in (described, context, checkpoint, chat))
-    return Parts(agent_description=agent, context=around, checkpoint=held, messages=said)
-
-
 def _rendered(session: Session, name: str, render: Callable[[Any], str]) -> str:
     """One that cannot be read is a problem of its own, and weighs nothing here."""
     try:
@@ -85,14 +82,6 @@ def _rendered(session: Session, name: str, render: Callable[[Any], str]) -> str:
         return render(raw) if raw else ""
     except (DagentdError, Undecodable):
         return ""
-
-
-def _agent(raw: dict[str, Any]) -> str:
-    return sections.agent(AgentDescription.parse(raw))
-
-
-def _context(raw: dict[str, Any]) -> str:
-    return sections.context(Context.parse(raw))
 
 
 def _checkpoint(raw: dict[str, Any] | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -11,15 +13,14 @@ from dagentd.model.compaction.answers import Raw
 from dagentd.model.compaction.items import Item, Record
 from dagentd.model.compaction.local.exchanges import Use, own_words
 from dagentd.model.compaction.local.orders import is_order
-from dagentd.model.compaction.local.typed import typed
+from dagentd.model.compaction.local.typed import sentences, trimmed, typed
 from dagentd.model.compaction.operations import Add, Drop, ListName, Move, Operation, Resolve, Set, Supersede
-from dagentd.model.compaction.quotes import quote_for
 from dagentd.model.compaction.turns import Turn
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.redaction import redacted
 from dagentd.model.rendering import json_text
 
-_LONGEST, _FACT = 600, 120  # characters of an item, and of a fact
+_LONGEST, _FACT, _QUOTED = 600, 120, 240  # characters of an item, of a fact, and of a user's words
 _THEIRS = ("decisions", "pending")  # the lists of what only who takes part in the conversation can say
 
 
@@ -168,3 +169,32 @@ def _said_in(turn: Turn) -> str:
 def _all_of(turn: Turn) -> str:
     told = [f"{check.name} {check.error}" for check in turn.checks]
     return "\n".join([turn.text, *(path for tool in turn.tools for path in tool.paths), *told])
+
+
+# --- the user's own words behind an item that says them in others: a paraphrase must not turn an order round ----------
+
+
+def quote_for(text: str, given: str, said: Sequence[str]) -> str:
+    """What the model gave if a user really said it, else the sentence that is nearest to the text. Nothing where the
+    text is a whole sentence of theirs: a part of one may mean the contrary."""
+    every = [sentence for words in said for sentence in sentences(words)]
+    if any(_plain(sentence) == _plain(text) for sentence in every):
+        return ""
+    if given and any(_plain(given) in _plain(words) for words in said):
+        return trimmed(next((one for one in every if _plain(given) in _plain(one)), given), _QUOTED)
+    return trimmed(max(every, key=lambda sentence: _nearness(sentence, text), default=""), _QUOTED)
+
+
+def _nearness(sentence: str, text: str) -> float:
+    """By pairs of letters, which every language has; a long sentence has many of them by chance."""
+    own, wanted = _pairs(sentence), _pairs(text)
+    return len(own & wanted) / math.sqrt(max(1, len(own)))
+
+
+def _pairs(text: str) -> set[str]:
+    flat = _plain(text)
+    return {flat[at : at + 2] for at in range(len(flat) - 1)}
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text.lower()).strip()

@@ -15,7 +15,12 @@ from typing import Any
 from dagentd.model.rendering import line
 
 SEEDS = ("completed", "inProgress", "pending", "blockers", "decisions")  # the lists that every program knows
-LISTS = (*SEEDS, "facts")
+TITLES = {
+    "completed": "Completed", "inProgress": "In progress", "pending": "Pending", "blockers": "Blockers",
+    "decisions": "Decisions", "facts": "Facts",
+}  # fmt: skip
+LISTS = tuple(TITLES)
+DECISIONS_FIRST = {name: TITLES[name] for name in ("decisions", *LISTS)}
 MAX_SOURCES = 8  # of one item: the first and the last ones say where it came from
 _RESOLVED = "No longer open: "  # how an earlier version wrote what was over
 _NOTE = re.compile(r"\[\d+ earlier items? left this summary")

@@ -11,7 +11,7 @@ from typing import Any
 
 from dagentd.adapters.claude import Answer, CallFailed, Kind, Question
 from dagentd.jobs.compaction import Compactor, How
-from dagentd.jobs.compaction.backends import Backend
+from dagentd.jobs.compaction.calling import Backend
 from dagentd.settings import Settings
 from dagentd.store.ledger import Ledger
 from dagentd.store.session import Session

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dagentd.adapters.claude import running
-from dagentd.jobs.compaction import backends
+from dagentd.jobs.compaction import calling
 from dagentd.model.compaction.items import items_of
 from tests import messages_api as api_of
 from tests.e2e.daemon import lives, until
@@ -201,7 +201,7 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(
     conversing: Conversing, api: MessagesApi, tmp_path: Path, monkeypatch: Any
 ) -> None:
     """A password manager that waits for somebody at another terminal."""
-    monkeypatch.setattr(backends, "_PATIENCE", 1.0)
+    monkeypatch.setattr(calling, "_PATIENCE", 1.0)
     command = f"(echo $BASHPID; sh -c 'echo $$ > {tmp_path}/pid; exec sleep 1000') & wait"
     conversing.settings = with_compaction(conversing.settings, api_key_command=command)
     conversing.talk()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dagentd.jobs.compaction.diff import net
+from dagentd.jobs.compaction import net
 from dagentd.model.compaction.items import Item
 from dagentd.model.compaction.operations import Change
 

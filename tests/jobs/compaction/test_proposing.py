@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from dagentd.jobs.compaction import How, proposing
-from dagentd.jobs.compaction.diff import described
+from dagentd.jobs.compaction import How, described, proposing
 from tests.jobs.compaction.conversing import (
     TALK,
     Conversing,

@@ -486,3 +486,19 @@ def test_who_tells_of_something_orders_nothing(told: str) -> None:
 )
 def test_orders_of_few_words_are_seen(order: str) -> None:
     assert order in listed(record(user(order), agent("Done.")), "decisions")
+
+
+def test_what_is_asked_for_once_more_later_has_its_own_answer() -> None:
+    again = user("Please run the import of all tables once more and tell me what it says.")
+    found = record(
+        again, agent("It stops at table nine, which has no key."),
+        user("I gave that table a key by hand, and a comment too."), agent("The key is in the schema now."),
+        again, agent("All tables are imported."),
+        again, agent("They are imported, again without an error."),
+        user("Good, then that is all."),
+    )  # fmt: skip
+    ended = [each.partition(" → ")[2] for each in listed(found, "completed")]
+    assert ended == [
+        "It stops at table nine, which has no key.", "The key is in the schema now.",
+        "They are imported, again without an error.",
+    ]  # fmt: skip

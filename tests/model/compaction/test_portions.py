@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagentd.adapters import tokens
-from dagentd.model.compaction.portions import first_portion, fitting
+from dagentd.jobs.compaction.asking import first_portion, fitting
 from dagentd.model.compaction.turns import Turn, turn
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dagentd.model.compaction.quotes import quote_for
+from dagentd.model.compaction.acceptance import quote_for
 
 SAID = (
     "Hi. Do not touch the old project in /srv/legacy!\nAlso use tabs, and keep the port at 8443 for now.\n"

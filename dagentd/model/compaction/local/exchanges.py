@@ -25,7 +25,7 @@ _BEHIND = re.compile(
 )
 _ASKING = re.compile(r"ask|question|followup", re.I)
 _WRITING = re.compile(r"edit|write|patch|plan|replace|insert|create", re.I)
-_REPEATED = 40  # characters from which on the same message again is no second request
+_REPEATED = 40  # characters from which on the same message at once again is no second request
 _STOPPED = re.compile(r"\[Request interrupted")
 
 
@@ -68,7 +68,7 @@ class Exchange:
 def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
     """In order; the first may have no request."""
     found, command = [Exchange()], False
-    calls, known = dict[str, tuple[Exchange, int]](), set[str]()
+    calls = dict[str, tuple[Exchange, int]]()
     for turn in turns:
         if _STOPPED.search(turn.words[:200]):
             found[-1].stopped = True
@@ -78,11 +78,10 @@ def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
                 found.append(Exchange(sources=[turn.id], wordless=True))
             if command := is_command(turn.words):
                 found.append(Exchange(stopped=True))
-            if said.text and said.text not in known:
+            if said.text and not (said.text == found[-1].asked and len(said.text) > _REPEATED):
                 _asked(found, said, turn)
             else:
                 found[-1].pasted += f"\n{said.pasted}" if said.pasted else ""
-            known.add(said.text if len(said.text) > _REPEATED else "")
         elif turn.role == "assistant" and turn.words.strip():
             found[-1].said.append((turn.id, turn.words))
         found[-1].checks += [(check, turn.id) for check in turn.checks]
