@@ -14,6 +14,7 @@ from typing import Any
 from dagentd.adapters import beneath
 from dagentd.errors import told
 
+TEMP = ".dagentd-tmp"  # how the name of a temp file ends
 _EXCHANGE, _NOREPLACE, _AT_FDCWD = 2, 1, -100
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP}
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -121,9 +122,15 @@ def _unlink(path: Path) -> None:
 
 
 def discard(path: Path) -> None:
-    """Where a temp file cannot be removed, the next start does."""
+    """Where a temp file cannot be removed, the next start does. That takes a descriptor for its folder; without one its
+    name will do, which no file of anybody else has."""
     with contextlib.suppress(OSError):
-        remove(path)
+        try:
+            remove(path)
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE) or not path.name.endswith(TEMP):
+                raise
+            os.unlink(path)
 
 
 def make_folder(path: Path) -> None:

@@ -154,7 +154,7 @@ def _take_name(temp: Path, path: Path, old: int | None, expect: bytes | None, ar
         raise
     if not exchanged:
         return Replaced(old, expect)
-    if os.path.samestat(os.fstat(old), beneath.status(temp)):
+    if os.path.samestat(os.fstat(old), os.lstat(temp)):  # without a descriptor: it is done, and must not fail now
         return Replaced(old, expect, temp)
     return Replaced(_open_other(old, temp, path), expect, temp)
 

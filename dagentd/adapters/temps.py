@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from dagentd.adapters import beneath, disk
 
-_SUFFIX = ".dagentd-tmp"
 _numbers = itertools.count(1)
 
 T = TypeVar("T")
@@ -36,7 +35,7 @@ class Temps:
         return self._named(target, disk.create)
 
     def _named(self, target: Path, make: Callable[[Path], T]) -> tuple[Path, T]:
-        serial = f"{os.getpid()}-{next(_numbers)}{_SUFFIX}"
+        serial = f"{os.getpid()}-{next(_numbers)}{disk.TEMP}"
         if self._folder is not None and target.parent not in self._apart:
             with contextlib.suppress(FileNotFoundError):  # somebody removed the folder; the next start makes it
                 # The name's beginning is for people who look; 40 characters of any kind leave room for the rest.
@@ -79,8 +78,8 @@ def _temps_in(folder: Path) -> list[Path]:
         names = sorted(beneath.names(folder))
     except OSError:  # not there, or not ours to look at
         return []
-    return [folder / name for name in names if name.startswith(".") and name.endswith(_SUFFIX)]
+    return [folder / name for name in names if name.startswith(".") and name.endswith(disk.TEMP)]
 
 
 def _before_serial(temp: Path) -> str:
-    return temp.name[1 : -len(_SUFFIX)].rpartition(".")[0]
+    return temp.name[1 : -len(disk.TEMP)].rpartition(".")[0]

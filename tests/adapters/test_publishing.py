@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import disk, files, publishing
+from dagentd.adapters import beneath, disk, files, publishing
 from dagentd.adapters.temps import left_beside
 from dagentd.errors import NotAllowed
 
@@ -205,6 +205,30 @@ def test_without_a_descriptor_for_the_folder_nothing_happens(path: Path, monkeyp
         put(path, b"new", expect=b"old", sync=True)
     monkeypatch.undo()
     assert path.read_bytes() == b"old" and names(path.parent) == ["chat.json"]
+
+
+def test_without_a_descriptor_after_the_names_were_exchanged_all_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was replaced can be read, and its temp name goes: it stayed until the next start."""
+    path, real = tmp_path / ".dagent" / "chat.json", disk.exchange
+    path.parent.mkdir()
+    path.write_bytes(b"old")
+
+    def refuse(*_: object) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    def exchange(source: Path, target: Path) -> bool:
+        done = real(source, target)
+        monkeypatch.setattr(beneath, "_beneath", refuse)
+        return done
+
+    monkeypatch.setattr(disk, "exchange", exchange)
+    replaced = put(path, b"new", expect=b"old").replaced
+    assert replaced is not None and replaced.read() == b"old"
+    replaced.close()
+    monkeypatch.undo()
+    assert path.read_bytes() == b"new" and names(path.parent) == ["chat.json"]
 
 
 def test_the_first_failure_is_told_even_if_the_temp_cannot_be_removed(
