@@ -153,7 +153,7 @@ class Intake:
         """Messages of a second journal of this session, also those that left its chat; and with the first of them what
         its checkpoint says."""
         mark = marks.of(path)
-        if mark is None or mark == self._journals.get(path):
+        if mark is None or mark == self._journals.get(path) or self._chronicle.state.unknown:
             return
         try:
             known = opening.read_other(path)

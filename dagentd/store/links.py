@@ -96,8 +96,10 @@ def listed(feature: FeatureFolder) -> dict[str, tuple[str, str]]:
 
 @contextlib.contextmanager
 def session_folders(folder: SessionFolder, beside: Collection[Path]) -> Iterator[None]:
-    """The folders of a session that is put into them meanwhile, inside a feature that is there."""
-    with _folders(folder.feature.sessions_dir, folder.path, beside=beside):
+    """The folders of a session that is put into them meanwhile, inside a feature that is there. Documents that lack
+    only their session document are where they are."""
+    above = [] if folder.path.is_dir() else [folder.feature.sessions_dir]
+    with _folders(*above, folder.path, beside=beside):
         yield
 
 

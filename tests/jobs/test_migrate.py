@@ -372,6 +372,14 @@ def test_a_session_is_not_made_behind_a_link(work: Work, place: Place, tmp_path:
     assert theirs.name == f"session_{PM}.json" and theirs.read_bytes() == held
 
 
+def test_documents_of_a_task_stay_where_they_are(work: Work, place: Place) -> None:
+    folder = place.flat / "nodes" / TASK / "sessions"
+    for name, raw in lone_documents("hello").items():
+        write(folder / f"{name}_{LONE_ID}.json", raw)
+    assert set(actions(work.run())) == {"rewrite"}
+    assert (folder / f"history_{LONE_ID}.jsonl").exists() and not (place.flat / "sessions").exists()
+
+
 def test_documents_beside_the_newer_apps_memory(work: Work, place: Place) -> None:
     """It is read as their checkpoint, is live from then on, and comes back as it was."""
     for name, raw in lone_documents("hello").items():

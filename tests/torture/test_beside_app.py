@@ -14,7 +14,6 @@ from tests.torture.seeds import THOROUGH, drawn
 MESSAGES, KILLS = (10_000, 60) if THOROUGH else (60, 2)
 
 
-# One run in ten fails still: a migration makes a session in the folder of a backlog that the app is just removing.
 @pytest.mark.long
 @pytest.mark.timeout(3600 if THOROUGH else 300)
 def test_nothing_is_lost_or_doubled_beside_the_app(repo: Path, daemon: Daemon) -> None:
