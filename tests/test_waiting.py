@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -225,7 +225,7 @@ def test_a_commit_is_known_while_all_wait_at_once(bench: Bench) -> None:
     everything_is_done(bench, CASES)
 
 
-def everything_is_done(bench: Bench, cases: list[Callable[[Bench, FeatureFolder], Finish]]) -> None:
+def everything_is_done(bench: Bench, cases: Sequence[Callable[[Bench, FeatureFolder], Finish]]) -> None:
     other = bench.feature("other")
     folder, session_id = bench.whole(other)
     waiting = [case(bench, bench.feature(f"case-{number}")) for number, case in enumerate(cases)]

@@ -18,6 +18,7 @@ import pytest
 
 from dagentd.adapters import clock, files, tokens
 from dagentd.adapters.git import project_at, repository
+from dagentd.adapters.settling import PATIENCE
 from dagentd.errors import LimitReached, NotAllowed
 from dagentd.jobs import due
 from dagentd.jobs.context import rebuild, rebuild_one
@@ -25,7 +26,7 @@ from dagentd.model import sections
 from dagentd.model.documents import Context
 from dagentd.settings import Settings
 from dagentd.store.index import Index
-from dagentd.store.projection import GONE_FOR, PATIENCE
+from dagentd.store.projection import GONE_FOR
 from dagentd.store.store import Store
 from tests.conftest import FEATURE, SampleProject, git
 from tests.jobs.context.contexts import DAG, NODES, Contexts, Steps, read, write_json

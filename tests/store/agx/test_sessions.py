@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, CorruptFile, DagentdError, InvalidInput, NotAllowed, NotFound
+from dagentd.jobs.agx import Agx
 from dagentd.model.agx import changed
 from dagentd.store.agx.folder import AgxFolder, keep_private
 from tests.jobs.context.contexts import Steps
@@ -303,14 +305,15 @@ def test_a_folder_that_is_exchanged_after_the_look_leads_nowhere(
     folder.rename(tmp_path / "moved")
     folder.symlink_to(victim.root / ".agx" / below)
     monkeypatch.setattr(AgxFolder, "is_there", lambda self: os.path.isdir(self.path))
-    told = []
-    for act in (
+    told: list[object] = []
+    acts: list[Callable[[Agx], object]] = [
         lambda agx: agx.listed(store.root),
         lambda agx: agx.get(store.root, "main"),
         lambda agx: agx.new(store.root, "second"),
         lambda agx: agx.archive(store.root, "main"),
         lambda agx: agx.settle(store.root),
-    ):
+    ]
+    for act in acts:
         try:
             told.append(act(store.again()))
         except DagentdError as error:
