@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 
+from dagentd import waiting
 from dagentd import worker as module
 from dagentd.errors import Conflict, DagentdError, LimitReached, NotAllowed, NotFound
+from dagentd.waiting import NotYet
 from dagentd.worker import Worker
 from tests.patience import patience
 
@@ -458,3 +460,75 @@ def test_many_wait_for_one_answer(make: Make) -> None:
     answers: list[Future[object]] = [worker.ask("a", "fail", Failing(DagentdError("no"))) for _ in range(100)]
     gate.open.set()
     assert {str(answer.exception(patience())) for answer in answers} == {"no"}
+
+
+# --- what must wait ---------------------------------------------------------------------------------------------
+
+
+def test_a_job_that_must_wait_leaves_its_thread_and_is_run_again(make: Make) -> None:
+    worker, done = make(), threading.Event()
+    slow = Failing(NotYet(0.001), NotYet(0.001))
+    asked = worker.ask("a", "look", slow)
+    worker.submit("b", "other", done.set)
+    assert done.wait(patience()), "the only thread is free meanwhile"
+    clock_goes_on(worker)
+    assert asked.result(patience()) == "done" and slow.runs == 3
+    assert worker.status()["failing"] == [], "to wait is no failure"
+
+
+def test_one_of_several_that_must_wait_does_not_hold_up_the_others(make: Make) -> None:
+    worker, seen = make(), list[str]()
+    first = Failing(NotYet(0.001))
+
+    def job() -> list[str]:
+        with waiting.apart():
+            seen.append(first())
+        with waiting.apart():
+            seen.append("second")
+        return seen
+
+    clock_goes_on(worker)
+    assert worker.ask("a", "look", job).result(patience()) == ["second", "done", "second"]
+
+
+def test_who_asked_for_what_must_wait_is_told_with_the_next_who_asks(make: Make) -> None:
+    worker, entered, go = make(), threading.Event(), threading.Event()
+
+    def job() -> str:
+        entered.set()
+        assert go.wait(patience())
+        raise NotYet(1000)
+
+    first = worker.ask("a", "look", job)
+    assert entered.wait(patience())
+    second = worker.ask("a", "look", lambda: "found")
+    go.set()
+    assert first.result(patience()) == second.result(patience()) == "found"
+
+
+def test_what_waits_for_what_is_removed_is_refused(make: Make) -> None:
+    worker, entered, go = make(), threading.Event(), threading.Event()
+
+    def job() -> None:
+        entered.set()
+        assert go.wait(patience())
+        raise NotYet(1000)
+
+    asked = worker.ask("a", "look", job)
+    assert entered.wait(patience())
+    worker.forget("a")
+    go.set()
+    with pytest.raises(NotFound):
+        asked.result(patience())
+
+
+def test_whoever_may_wait_sleeps(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(waiting, "time", SimpleNamespace(sleep=slept.append))
+    waiting.pause(3)
+    found = Failing(NotYet(4))
+    assert waiting.patiently(found) == "done" and slept == [3, 4]
+
+
+def clock_goes_on(worker: Worker) -> None:
+    worker._clock = time.monotonic

@@ -18,8 +18,8 @@ from dagentd.errors import InvalidInput, LimitReached, NotFound
 from dagentd.jobs import search
 from dagentd.model import records
 from dagentd.model.query import Query
+from dagentd.store import index, texts
 from dagentd.store import search as searching
-from dagentd.store import texts
 from dagentd.store.index import Index
 from dagentd.store.journal import Journal, Line
 from dagentd.store.store import Store
@@ -261,7 +261,7 @@ def test_an_index_stays_open_for_the_next_search_and_no_longer(
     served: Served, find: Find, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Opening, writing and closing it took three syncs each time."""
-    opened, connect = list[object](), texts.connect
+    opened, connect = list[object](), index.connect
 
     def noted(*given: Any) -> Any:
         opened.append(given[0])
