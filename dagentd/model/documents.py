@@ -153,4 +153,5 @@ def _in_words(error: ValidationError) -> str:
     where = ".".join(str(part) for part in first["loc"]) or "document"
     if first["type"] == "missing":
         return f"has no {where!a}"
-    return f"has a wrong {where!a}: {first['msg'].lower()}"
+    told = first["msg"].removeprefix("Value error, ")
+    return f"has a wrong {where!a}: {told[:1].lower()}{told[1:]}"

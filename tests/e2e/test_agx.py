@@ -251,6 +251,7 @@ def test_the_configuration_is_shown_and_set(repo: Path) -> None:
         before = (home() / "config.json").read_bytes()
         assert told in dagentd("agx", "config", key, value, cwd=repo, status=1)
         assert (home() / "config.json").read_bytes() == before
+    assert dagentd("agx", "config", "session.variants", cwd=repo).split()[-1] == "project"
     assert "There is no" in dagentd("agx", "config", "none.such", cwd=repo)
     assert set(dagentd_json("agx", "config", cwd=repo)) == {"default", "global", "project", "problems"}
 

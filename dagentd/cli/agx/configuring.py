@@ -14,6 +14,7 @@ from dagentd.adapters import clock, git
 from dagentd.cli import output
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option
+from dagentd.errors import NotFound
 from dagentd.model.agx import keys
 from dagentd.store.agx import configs
 from dagentd.store.agx.configs import Loaded
@@ -33,7 +34,7 @@ def config(key: str | None, value: str | None, local: bool, where: Path | None, 
 
     VALUE is JSON (true, 5, ["main", "test"]) or else a text (30d, 100MB); null takes back what was set.
     """
-    folder = AgxFolder(git.project_at(where or Path(".")).root) if local or where else None
+    folder = _folder(where or Path("."), needed=local or where is not None)
     if key is not None and value is not None:
         file = configs.of_project(folder) if folder and local else configs.user()
         keep = alone.agx_jobs().config(folder.root if folder else None).backup_count
@@ -48,6 +49,16 @@ def config(key: str | None, value: str | None, local: bool, where: Path | None, 
         for error in (*user.errors, *project.errors):
             output.problem(str(error), error.hint)
     return 1 if user.errors or project.errors else 0
+
+
+def _folder(where: Path, needed: bool) -> AgxFolder | None:
+    """Of the project one is in; outside of any there is only the global file."""
+    try:
+        return AgxFolder(git.project_at(where).root)
+    except NotFound:
+        if needed:
+            raise
+        return None
 
 
 def _parsed(text: str) -> Any:

@@ -9,7 +9,7 @@ from datetime import datetime
 from dagentd.adapters.git.repository import head
 from dagentd.errors import Conflict, CorruptFile, NotAllowed, NotFound
 from dagentd.jobs.agx import branches, tidying
-from dagentd.model.agx import Raw, changed, lifecycle, naming, session
+from dagentd.model.agx import Raw, changed, lifecycle, naming, section, session
 from dagentd.model.agx.session import Claude
 from dagentd.store.agx.sessions import Sessions
 
@@ -106,8 +106,11 @@ def restore(sessions: Sessions, session_id: str, now: datetime) -> Raw:
         except CorruptFile:
             if not writing.mend(session_id):
                 raise
-        if lifecycle.state_of(sessions.load(session_id)) != "archived":
-            return sessions.load(session_id)
+        raw = sessions.load(session_id)
+        state = lifecycle.state_of(raw)
+        in_use = section(raw, "tmux").get("isActive") or sessions.current() == session_id
+        if state not in ("active", "archived") or (state == "active" and in_use):
+            return raw
         return writing.update(session_id, lambda raw: tidying.restored(raw, now), now, backup=True)
 
 

@@ -182,7 +182,8 @@ def test_only_one_session_is_the_default(store: Store) -> None:
 )  # fmt: skip
 def test_states_and_times_are_checked(store: Store, where: tuple[str, ...], field: str, value: Any) -> None:
     path = store.write("main", changed(example("session"), *where, **{field: value}))
-    with pytest.raises(CorruptFile, match=field) as refused:
+    told = rf"{field}': should be (one of created, active|a time, as 2025-01-24T)"
+    with pytest.raises(CorruptFile, match=told) as refused:
         store.agx.get(store.root, "main")
     assert refused.value.path == str(path)
 
@@ -234,6 +235,17 @@ def test_a_damaged_one_is_left_and_told_of_and_the_others_work(store: Store, kin
     path.unlink()
     store.agx.check_all()
     assert store.agx.problems() == []
+
+
+def test_one_that_comes_back_is_not_worked_in_before_somebody_switches_to_it(store: Store) -> None:
+    """Its backup is of a time at which somebody did."""
+    store.agx.new(store.root)
+    store.agx.archive(store.root, "main")
+    store.agx.new(store.root, "side")
+    store.folder.session_file("main").write_text("{")
+    assert [path for path in store.folder.backups.iterdir() if read(path)["lifecycle"]["state"] == "active"]
+    assert store.agx.restore(store.root, "main")["lifecycle"]["state"] == "paused"
+    assert store.current == "side" and store.indexed() == {"main": "paused", "side": "active"}
 
 
 def test_a_damaged_one_comes_back_from_its_newest_backup(store: Store) -> None:
