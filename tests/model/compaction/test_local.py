@@ -502,3 +502,19 @@ def test_what_is_asked_for_once_more_later_has_its_own_answer() -> None:
         "It stops at table nine, which has no key.", "The key is in the schema now.",
         "They are imported, again without an error.",
     ]  # fmt: skip
+
+
+def test_a_choice_that_the_user_has_not_made_is_told_until_they_have() -> None:
+    asked = "Shall I remove it in both places, or switch the rule off for this line?"
+    first = record(
+        user("The linter fails since this morning, please look into it and tell me why."),
+        agent(f"The variable engine_version is not read by anybody.\n\nStaging still passes it. {asked}"),
+    )
+    assert listed(first, "inProgress")[0].endswith(f"Staging still passes it. Not answered yet: {asked}")
+    then = record(user("Remove it in both."), agent("It is gone in both places."), before=first)
+    assert listed(then, "completed")[0].endswith("Staging still passes it.") and "Not answered" not in everything(then)
+
+
+def test_an_offer_is_no_open_question() -> None:
+    found = record(user("Where is the size of the pool set?"), agent("In pool.py. Would you like me to change it?"))
+    assert "Not answered" not in everything(found)

@@ -39,6 +39,7 @@ _IDLE = re.compile(
     r"|möchtest|voulez|quieres)\b|\W*$",
 )
 _MARKS = re.compile(r"\A(?:#+\s*|[✅🎉✨🚀]\s*|\d+\.\s+)+")
+_CHOICE = re.compile(r"\b(?:or|oder|ou|o)\b|还是|或者|それとも", re.I)
 _LISTED = 5  # points of a list
 
 
@@ -48,6 +49,13 @@ def ending(said: Sequence[tuple[str, str]], most: int) -> tuple[str, str]:
         if found := _stated(words, most):
             return found, source
     return "", ""
+
+
+def choice(said: Sequence[tuple[str, str]]) -> str:
+    """The question at the very end that leaves a choice to the user; an offer is none."""
+    last = plain(said[-1][1].rstrip().rpartition("\n")[2]) if said else ""
+    asked = [*sentences(last)][-1:] if last.endswith(("?", "？")) else []
+    return asked[0] if asked and _CHOICE.search(asked[0]) else ""
 
 
 def _stated(words: str, most: int) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from dagentd.model.compaction.evidence import Check, ToolUse
 from dagentd.model.compaction.local.orders import Order, orders
-from dagentd.model.compaction.local.typed import Typed, is_command, typed
+from dagentd.model.compaction.local.typed import COMMAND, Typed, typed
 from dagentd.model.compaction.turns import Turn
 
 # What the program says for a user who refused a call or answered a question; their own words come behind it.
@@ -76,7 +76,7 @@ def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
             said = typed(turn.words) if not command else Typed((), "")
             if not command and found[-1].answered and _is_wordless(said, turn):
                 found.append(Exchange(sources=[turn.id], wordless=True))
-            if command := is_command(turn.words):
+            if command := COMMAND in turn.words:
                 found.append(Exchange(stopped=True))
             if said.text and not (said.text == found[-1].asked and len(said.text) > _REPEATED):
                 _asked(found, said, turn)

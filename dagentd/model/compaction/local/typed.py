@@ -14,7 +14,7 @@ _NOTICE = re.compile(
     r"^\s*(?:\[(?:Request|Response|Tool use|Image|Pasted|Attached)\b[^\]]*\]|-{3,}|/[a-z-]+|Caveat: .*)\s*$", re.M
 )
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.M | re.S)
-_COMMAND = re.compile(r"<command-name>")
+COMMAND = "<command-name>"  # of a slash command: what comes next is its own text, not the user's
 _MACHINE = re.compile(
     r"""^\s*(?:
       [$❯➜%]\s|PS\s\S+>|[A-Z]:\\\S*>|>>>\s|\+{3}\s|-{3}\s|@@\s                        # prompts and diffs
@@ -65,11 +65,6 @@ class Typed:
         speaks = [len(each) < _LONG or _SPEAKS.search(each.lower()) is not None for each in self.paragraphs]
         report = len(self.text) > 2 * _LONG and not _SPEAKS.search(self.text.lower())
         return tuple((each, one and not report) for each, one in zip(self.paragraphs, speaks, strict=True))
-
-
-def is_command(words: str) -> bool:
-    """A slash command: what comes next is its own text, not the user's."""
-    return _COMMAND.search(words) is not None
 
 
 def typed(words: str) -> Typed:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from dagentd.model.compaction.items import Item, Record, new
 from dagentd.model.compaction.local import orders, state
 from dagentd.model.compaction.local.checks import Run, key_of, runs, telling
-from dagentd.model.compaction.local.endings import ending
+from dagentd.model.compaction.local.endings import choice, ending
 from dagentd.model.compaction.local.exchanges import Exchange
 from dagentd.model.compaction.local.typed import sentences, trimmed
 
@@ -31,7 +31,7 @@ _THIN = 14  # words up to which a complaint is a link of a chain
 _HEARD = 4000  # characters of an answer whose words are known then
 _SUBSTANCE = 8  # words; a sign of a script without blanks counts half
 _SINGLE = ("files", "commits")  # kinds of which there is one item
-_EDITED, _COMMITS = "Edited ", "Commits: "
+_EDITED, _COMMITS, _OPEN = "Edited ", "Commits: ", " Not answered yet: "
 _NAMED, _LISTED = 3, 15  # commits of one turn, and those that no turn names
 _IDLE = re.compile(
     r"^(?:yes|no|ok(?:ay)?|sure|go(?: ahead| on)?|continue|proceed|thanks?(?: you)?|good|great|nice|perfect"
@@ -63,7 +63,8 @@ class _Writer:
     def put(self, name: str, text: str, sources: Sequence[str], kind: str) -> None:
         """Once: what is there already in that list stays alone."""
         made = new(name, text, sources, self._at, taken=self._taken)
-        if not made.text or (name, made.text) in self._known or self._holds(made):
+        held = any((item.list, item.text) == (name, made.text) for item in self._held)
+        if held or not made.text or (name, made.text) in self._known:
             return
         before = next((item for item in self._before if item.kind == kind and _is_same(item, made)), None)
         if before is not None:
@@ -72,9 +73,6 @@ class _Writer:
         self._taken.add(made.id)
         self._known.add((name, made.text))
         self.items.append(replace(made, kind=kind))
-
-    def _holds(self, made: Item) -> bool:
-        return any((item.list, item.text) == (made.list, made.text) for item in self._held)
 
 
 def _is_same(before: Item, now: Item) -> bool:
@@ -117,7 +115,7 @@ def has_substance(text: str) -> bool:
 def _write_turns(writer: _Writer, found: Sequence[Exchange]) -> None:
     """The last one is in progress; one that nobody took up is pending; all others are over. What goes on from before
     belongs to the last one of the round before."""
-    earlier = [(item.list, item.text, [*item.sources]) for item in writer.take("turn")]
+    earlier = [(item.list, item.text.partition(_OPEN)[0], [*item.sources]) for item in writer.take("turn")]
     found = _chained(found)
     told = [_told(each, last=at == len(found)) for at, each in enumerate(found, 1)]
     if found and not found[0].asked and not found[0].wordless:
@@ -161,6 +159,8 @@ def _told(each: Exchange, last: bool) -> tuple[str, str, list[str]]:
     ended, source = ("", "") if each.stopped and not each.asked else ending(each.said, most)
     made = "; ".join(f"{sha} {subject}" for sha, subject in [*state.commits(each.uses)][-_NAMED:])
     ended = f"{ended} {COMMIT}{made})".strip() if made else ended
+    if last and (question := choice(each.said)):
+        ended = f"{ended}{_OPEN}{trimmed(question, _ENDED)}".strip()
     asked = "" if _IDLE.match(each.asked) else trimmed(_beside_orders(each), _ASKED)
     if each.wordless and (line := telling(each.pasted, or_last=False)):
         asked = f"(pasted) {line}"
