@@ -36,7 +36,8 @@ class Withdrawer:
                 ended = session.plan(lambda chronicle: _parting(chronicle, set(paths), described))
             if ended:
                 self._sessions.close_one(folder)
-                self.finish(folder)
+                if withdrawn.is_withdrawn(folder):  # nobody has said anything in it meanwhile
+                    self.finish(folder)
         return bool(ended)
 
     def _is_usual(self, folder: SessionFolder, role: object) -> bool:
