@@ -61,6 +61,9 @@ _WRITES = {
 }
 _PATH_WRITES = ("write_text", "write_bytes", "unlink", "rename", "mkdir", "rmdir", "touch", "hardlink_to", "symlink_to")
 
+# No worker comes here: the daemon takes a project's lock or leaves it, and spends money in threads of their own.
+SLEEPERS = ("dagentd.waiting", "dagentd.store.lock", "dagentd.store.ledger_file")
+
 Check = Callable[[list[Module]], list[str]]
 
 
@@ -124,6 +127,17 @@ def prints(every: list[Module]) -> list[str]:
         if module.part != "cli"
         for call in _calls(module)
         if ast.unparse(call.func) in ("print", "sys.stdout.write", "sys.stderr.write")
+    ]
+
+
+def sleeps(every: list[Module]) -> list[str]:
+    """A worker has others to serve: whoever must wait asks `waiting.pause`, which knows who may sleep."""
+    return [
+        f"{module.name}:{call.lineno} sleeps"
+        for module in every
+        if module.part != "cli" and module.name not in SLEEPERS
+        for call in _calls(module)
+        if ast.unparse(call.func) in ("time.sleep", "sleep")
     ]
 
 
@@ -201,6 +215,7 @@ BAD: list[tuple[Check, dict[str, str]]] = [
     (empty_names, {"dagentd.helpers.text": ""}),
     (opens_beside_the_door, {"dagentd.store.a": "os.listdir(folder)"}),
     (opens_beside_the_door, {"dagentd.jobs.context.a": "(folder / 'a').read_text()"}),
+    (sleeps, {"dagentd.store.a": "import time\ntime.sleep(1)"}),
     (prints, {"dagentd.store.a": "print('hello')"}),
     (prints, {"dagentd.jobs.a": "import sys\nsys.stdout.write('x')"}),
     *(
