@@ -50,11 +50,10 @@ def test_a_checkout_makes_the_branchs_session_and_enters_it(followed: Store) -> 
 def test_a_checkout_while_another_is_followed_is_not_missed(followed: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     follow, later = branches.follow, ["second"]
 
-    def slowly(sessions: Sessions, now: datetime) -> bool:
-        done = follow(sessions, now)
+    def slowly(sessions: Sessions, now: datetime) -> None:
+        follow(sessions, now)
         if later:
             git(followed.root, "checkout", "-q", "-b", later.pop())
-        return done
 
     monkeypatch.setattr(branches, "follow", slowly)
     checkout(followed, "-b", "first")
