@@ -68,7 +68,7 @@ def _take_turns(room: _Room, turns: list[Item]) -> None:
     for item in older:
         if has_substance(asked_of(item.text)) or ARROW not in item.text:
             room.take(_asked(item), room.half)
-    for form in (_briefly, _asked, _whole):
+    for form in (_briefly, _asked, lambda whole: whole):
         for item in older:
             if room.used + _LEAST > room.half:
                 return
@@ -86,7 +86,3 @@ def _briefly(item: Item) -> Item:
     committed = ended.rpartition(COMMIT)[2] if COMMIT in ended else ""
     shown = f"{COMMIT}{trimmed(committed, _SHORT)}" if committed else trimmed(ended, _SHORT)
     return replace(item, text=f"{trimmed(asked, _SHORT)}{arrow}{shown}")
-
-
-def _whole(item: Item) -> Item:
-    return item

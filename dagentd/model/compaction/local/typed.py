@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 # A tag with a hyphen is a wrapper of the program, as in <system-reminder>; nobody types one.
@@ -114,12 +113,14 @@ def _machine(lines: list[str]) -> list[bool]:
 def sentences(text: str) -> Iterator[str]:
     """In order, each on one line, bullets without their dash."""
     start = 0
-    for end in chain((match.end() for match in _END.finditer(text)), (len(text),)):
-        piece = text[start:end]
-        if end == len(text) or not (piece.endswith(_ABBREVIATED) or (len(piece) < 6 and _NUMBERED.fullmatch(piece))):
-            start = end
+    for match in _END.finditer(text):
+        piece = text[start : match.end()]
+        if not piece.endswith(_ABBREVIATED) and (len(piece) > 5 or not _NUMBERED.fullmatch(piece)):
+            start = match.end()
             if flat := " ".join(piece.split()):
                 yield _BULLET.sub("", flat, 1) if flat[0] in "-*•0123456789" else flat
+    if rest := " ".join(text[start:].split()):
+        yield _BULLET.sub("", rest, 1)
 
 
 def trimmed(text: str, most: int) -> str:
