@@ -231,7 +231,7 @@ class Daemon:
 
     def _keep_socket(self) -> None:
         if self._supervisor.listener is None and not self._server.is_reachable():
-            self._server.rebind()
+            self._server.rebind(paths.socket())
             _log.warning("the socket was removed; it was bound again")
 
     def _awake(self) -> None:

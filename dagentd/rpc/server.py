@@ -66,10 +66,12 @@ class Server:
         """Whether the path still leads to our socket: temp cleaners delete it under a living daemon."""
         return self._bound is not None and _identity(self._path) == self._bound
 
-    def rebind(self) -> None:
-        """Listen under the path again."""
-        made = bind(self._path)
+    def rebind(self, path: Path) -> None:
+        """Listen again, where clients look by now: a temp cleaner may have removed the folder, and another user come
+        to its place."""
+        made = bind(path)
         self._deaf()
+        self._path = path
         self._listen(made)
 
     def count(self) -> int:

@@ -97,6 +97,27 @@ def test_the_longest_path_is_used_as_it_is(daemon: Daemon, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("beats")
+def test_who_takes_its_place_meanwhile_shuts_nobody_out(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A temp cleaner removed the folder, and another user was faster than the daemon."""
+    for name in ("DAGENTD_SOCKET", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TMPDIR", str(daemon.folder))
+    monkeypatch.setenv("XDG_STATE_HOME", str(daemon.folder / "s"))
+    first = paths.socket()
+    process = daemon.command("run")
+    try:
+        until(first.exists, "the socket")
+        first.parent.rename(daemon.folder / "away")
+        first.parent.symlink_to("nowhere")
+        spare = paths.socket()
+        assert spare.parent == paths.state_dir()
+        until(spare.exists, "the socket in its other place")
+        assert daemon.dagentd("status").startswith("health")
+    finally:
+        process.terminate()
+
+
+@pytest.mark.usefixtures("beats")
 def test_a_socket_that_was_deleted_is_bound_again_and_clients_stay(daemon: Daemon) -> None:
     daemon.run()
     with daemon.client() as before:

@@ -188,7 +188,7 @@ def test_a_clone_of_its_own_in_the_place_of_a_worktree_is_served_without_git(hos
         store.get_or_create("feature", "pm", "clone").leave()
     alone.once(hostile.project, Settings())
     found = json.loads((clone / ".dagent" / "sessions" / "context_pm-feature-clone.json").read_text())
-    assert not found["recentCommits"] and "another repository" in json.dumps(found)
+    assert "recentCommits" not in found and "another repository" in json.dumps(found)
 
 
 @pytest.mark.parametrize(
