@@ -56,7 +56,8 @@ _STORED = (
          "Remove the one that nobody uses.", "note", of_file=True),
     Kind("refused-", "Something that is no regular file is in the place of a document: a link, a pipe, a folder.",
          "Move it away; the document is then made from the journal."),
-    Kind("folder", "A folder of sessions is a link out of its worktree, or may not be read.",
+    Kind("folder", "A folder of sessions is a link out of its worktree, a worktree is a link to none of this"
+         " repository, or one may not be read.",
          "Replace the link by a folder, or give permission."),
     Kind("set-aside", "Files that made no sense, or the end of a torn journal, were kept beside their documents.",
          "Look at them, then delete them: nothing uses them.", "note"),
