@@ -610,7 +610,7 @@ class Failing:
     """Has something to do that cannot be done, for an hour."""
 
     def __init__(self) -> None:
-        self.tried, self.failing = threading.Event(), True
+        self.tried, self.failing, self.idle = threading.Event(), True, False
 
     def tend(self, now: float) -> float | None:
         self.tried.set()
