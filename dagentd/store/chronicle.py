@@ -120,13 +120,21 @@ class Chronicle:
                 except Altered:
                     self._mend([])
             if not self.journal.is_kept():
-                _log.warning("%s: its kept journal was removed, and is kept again", self.journal.path)
-                journals.keep(self.journal, self.folder.id, self._kept)
+                self._keep_again()
             return [], None
 
         if not (self.gone or self.read_only or self.journal.broken):
             with contextlib.suppress(NotFound):  # it is gone, which is no news to one who asks for nothing
                 self.submit(look, alone=True)
+
+    def _keep_again(self) -> None:
+        try:
+            with disk.explained(self.journal.path):
+                journals.keep(self.journal, self.folder.id, self._kept)
+        except DagentdError as error:
+            self.note("journal", error)
+        else:
+            _log.warning("%s: its kept journal was removed, and is kept again", self.journal.path)
 
     @property
     def touched(self) -> bool:
