@@ -112,7 +112,7 @@ class Chronicle:
         """See whether the journal is still the file we know, and mend it if not: nobody may come to add."""
 
         def look(_: dict[str, bytes]) -> tuple[list[Record], None]:
-            for _ in range(_LOOKS):
+            for _time in range(_LOOKS):
                 try:
                     self.journal.verify_end(self.state.pos, self.state.sum)
                     self._verify_whole()
