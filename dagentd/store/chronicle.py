@@ -33,6 +33,7 @@ _log = logging.getLogger(__name__)
 
 Tell = Callable[[list[Record]], None]  # who wants to know what was committed
 
+_LOOKS = 3  # one that has its name again may have been overwritten before
 _TRIES = 100  # to mend a journal that another program goes on altering
 
 
@@ -115,19 +116,29 @@ class Chronicle:
         """See whether the journal is still the file we know, and mend it if not: nobody may come to add."""
 
         def look(_: dict[str, bytes]) -> tuple[list[Record], None]:
-            try:
-                self.journal.verify_end(self.state.pos, self.state.sum)
-                self._verify_whole()
-            except Altered:
-                self._mend([])
+            for _time in range(_LOOKS):
+                try:
+                    self.journal.verify_end(self.state.pos, self.state.sum)
+                    self._verify_whole()
+                    break
+                except Altered:
+                    self._mend([])
             if not self.journal.is_kept():
-                _log.warning("%s: its kept journal was removed, and is kept again", self.journal.path)
-                journals.keep(self.journal, self.folder.id, self._kept)
+                self._keep_again()
             return [], None
 
         if not (self.gone or self.read_only or self.journal.broken):
             with contextlib.suppress(NotFound):  # it is gone, which is no news to one who asks for nothing
                 self.submit(look, alone=True)
+
+    def _keep_again(self) -> None:
+        try:
+            with disk.explained(self.journal.path):
+                journals.keep(self.journal, self.folder.id, self._kept)
+        except DagentdError as error:
+            self.note("journal", error)
+        else:
+            _log.warning("%s: its kept journal was removed, and is kept again", self.journal.path)
 
     @property
     def touched(self) -> bool:

@@ -321,13 +321,16 @@ def test_what_left_chat_is_sealed_although_nothing_follows(served: Served, asked
     assert served.all() == ["a", "b"] and served.known() == []
 
 
-def test_overwritten_and_then_removed(served: Served, backup: Path) -> None:
+@running
+def test_overwritten_and_then_removed(served: Served, backup: Path, running: bool) -> None:
     """What is kept is the same file, and does not hold what the documents go up to; its sealed parts do."""
     _departed(served, backup)
-    served.close()
+    if not running:
+        served.close()
     _journal(served, backup)
     served.journal.unlink()
-    served.open()
+    if not running:
+        served.open()
     served.flush()
     assert served.all() == ["a", "b", "c", "d"] and served.known() == served.shown() == ["d"]
     assert len(served.kept) == 1
