@@ -373,5 +373,5 @@ class Glance(Chronicle):
             self._append(opening.lines(beginning.first_records(self.folder, first.documents(), clock.stamp())))
         opening.fill_lines(self.state, self.journal, first.documents().get("chat"))
 
-    def _append(self, lines: list[opening.Lined]) -> None:
+    def _put(self, lines: list[opening.Lined]) -> None:
         self._apply(opening.placed(lines, self.state.pos))

@@ -497,16 +497,18 @@ def test_a_journal_is_made_where_a_file_goes_meanwhile(place: Place, monkeypatch
     reader.once(reader.agree(place.pm), {"a"})
 
 
-def test_what_is_wrong_with_a_session_goes_with_its_worktree(place: Place) -> None:
+def test_what_is_wrong_with_a_session_goes_with_its_worktree(place: Place, faults: Faults, wait: Wait) -> None:
     """Also where somebody used it to the end: a status said for good that it is no longer on disk."""
     with place.store() as store:
         store.get_or_create("feature", "pm", FEATURE).leave()
         with store.using(PM) as session:
             session.add(said("a"))
-            shutil.rmtree(place.flat.parent)
-            session.look()
-            session.tend(clock.monotonic() + 5)
+            faults.fail(errno.ENOSPC, "create")
+            wait(5)
+            session.tend(clock.monotonic())
             assert [problem.id for problem in session.problems] == ["documents"]
+            faults.mend()
+            shutil.rmtree(place.flat.parent)
             store.look_around()
         assert store.all_problems() == []
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from dagentd.adapters.git.command import ask
 from dagentd.errors import DagentdError
@@ -16,8 +16,16 @@ _PROMISED = "promisor remote"  # git's words when a partial clone lacks an objec
 
 class GitReader:
     def __init__(self, worktree: Path, own: Path | None = None) -> None:
-        there = (f"--git-dir={own}", f"--work-tree={worktree}") if own else ()
-        self._ask = partial(ask, worktree, *there)
+        self._worktree, self._own = worktree, own
+        self._is_ours = own is None
+
+    def _ask(self, *arguments: str, **more: Any) -> str:
+        """Git does not look whose the folder is that it is told of: it must find it by itself once."""
+        if not self._is_ours:
+            ask(self._worktree, "rev-parse", "--git-dir")
+            self._is_ours = True
+        there = (f"--git-dir={self._own}", f"--work-tree={self._worktree}") if self._own else ()
+        return ask(self._worktree, *there, *arguments, **more)
 
     def history(self, start: str, count: int) -> list[str]:
         return self._ask("rev-list", "--first-parent", f"--max-count={count}", start, "--").split()
