@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 run: .venv/ready
 	@if [ -n "$$PROJECT" ]; then exec .venv/bin/dagentd run "$$PROJECT"; else exec .venv/bin/dagentd demo; fi
 
-# One process more than there are processors: tests wait about as often as they work. Whoever is done takes over some of
+# Two processes more than there are processors: tests wait about as often as they work. Whoever is done takes over some of
 # what another one has left: the longest tests come last.
 test: .venv-test/ready tools
 	@echo "Checking style and types (about a minute), then all tests (about eight minutes on two cores)."
@@ -24,7 +24,7 @@ test: .venv-test/ready tools
 	.venv-test/bin/ruff check
 	.venv-test/bin/ruff format --check --quiet
 	.venv-test/bin/mypy --strict
-	.venv-test/bin/python -m pytest --dist worksteal --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+	.venv-test/bin/python -m pytest --dist worksteal --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 2))
 
 torture: .venv-test/ready
 	.venv-test/bin/python -m tests.torture --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))

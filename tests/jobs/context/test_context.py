@@ -30,6 +30,7 @@ from dagentd.store.projection import GONE_FOR
 from dagentd.store.store import Store
 from tests.conftest import FEATURE, SampleProject, git
 from tests.jobs.context.contexts import DAG, NODES, Contexts, Steps, read, write_json
+from tests.patience import until
 
 TASKS = [{"id": node["id"], "title": " ".join(node["title"].split()), "status": node["status"]} for node in NODES]
 PM, T2 = f"pm-feature-{FEATURE}", f"dev-task-{FEATURE}-t2-in_dev"
@@ -577,6 +578,7 @@ def test_no_context_is_made_of_a_session_of_which_nothing_is_known_yet(contexts:
     """Its journal is there before its document: it told an agent of no task, for a moment."""
     path = contexts.session(FEATURE, "t2")
     contexts.store.let_go(contexts.feature(FEATURE))
+    until(lambda: all(session.closed for _, session in contexts.store._sessions._noted()), "closing it")
     document = path.with_name(path.name.replace("context", "session"))
     held = document.read_bytes()
     document.unlink()
