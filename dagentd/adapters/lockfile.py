@@ -120,8 +120,8 @@ def _flocked(fd: int) -> bool:
 
 
 def _wait(path: Path, deadline: float) -> None:
-    settling.age(path, "held")
-    if time.monotonic() >= deadline or not settling.is_worth_waiting(path):
+    """A worker comes again and again, and each time with a new deadline: the lock's own time counts too."""
+    if settling.age(path, "held") >= PATIENCE or time.monotonic() >= deadline:
         who = _named(path)
         hint = f"Try again when it has ended (ps -p {who.pid}); if that is no AGX program, remove the file."
         raise Busy(str(who), path=path, hint=hint)

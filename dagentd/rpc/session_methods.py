@@ -195,6 +195,7 @@ def restore(caller: Caller, given: params.Restore) -> dict[str, Any]:
     store = store_of(caller.service, given.project, given.session_id)
     session = store.restore(given.session_id, given.feature_id, given.worktree)
     try:
+        caller.service.give_context(store, session.folder)
         return session.document()
     finally:
         session.leave()

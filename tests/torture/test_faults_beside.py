@@ -33,7 +33,7 @@ def test_a_fault_at_every_step(work: Work, tmp_path: Path, monkeypatch: pytest.M
         template.copy()
         _attempt(work, Desk(desk.root), fault)
         tried += bool(fault.hits)
-    assert tried > 1
+    assert tried
     sys.stdout.write(f"{work.name}: {tried} faults\n")
 
 
