@@ -43,7 +43,9 @@ _VARYING: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
     (r"\b(process +|pid\": )\d+", r"\1PID"),
     (r"\bup \d+ s\b", "up UPTIME"),
     (r"\b[\d.]+ MB, \d+ threads", "SIZE, NUMBER threads"),
-    (r"( {4}0| {2}\d{3}) B  serves it", "   SIZE  serves it"),  # a sealed part comes when a session is closed
+    # A sealed part of a journal comes when its session is closed, by itself and at any time.
+    (r"( {4}0| {2}\d{3}) B  serves it", "   SIZE  serves it"),
+    (r"\r?\n[^\n]*\.git/dagentd/kept/[^\n]+\.\d+-\d+\.z(?=\r?\n)", ""),
     (r"\b[0-9a-f]{32}\b", "ID"),
     (r"answers\s+\([^)]+\)\.\s+When\s+one\s+does,\s+run:", "answers (WHY). When one does, run:"),
     (r"(\"(?:seq|from|to|uptime)\": ?)[\d.]+", r"\1NUMBER"),
