@@ -1,6 +1,7 @@
 # make run [PROJECT=path]   set up and serve that repository; without PROJECT a demonstration
-# make test                 all checks and tests: about ten minutes on two cores
-# make torture [MINUTES=n] [SEED=s]   chaos, the state machine and the crash explorer, n minutes each, and long tests
+# make test                 all checks and tests, of many like ones a share: about ten minutes on two cores
+# make torture [MINUTES=n] [SEED=s]   chaos and the state machine, n minutes each, and every test that `make test` takes
+#                           a share of or leaves out
 # make bench                measurements, beside the limits of this machine; BENCH_MINUTES=1 for a shorter one
 
 PROJECT ?=
@@ -19,7 +20,8 @@ run: .venv/ready
 # Two processes more than there are processors: tests wait about as often as they work. Whoever is done takes over some of
 # what another one has left: the longest tests come last.
 test: .venv-test/ready tools
-	@echo "Checking style and types (about a minute), then all tests (about eight minutes on two cores)."
+	@echo "Checking style and types (about a minute), then the tests (about nine minutes on two cores):"; \
+		echo "of many like ones a share, by a seed that is told below; 'make torture' takes all of them."
 	@.venv-test/bin/python -m compileall -q dagentd tests
 	.venv-test/bin/ruff check
 	.venv-test/bin/ruff format --check --quiet
@@ -33,13 +35,14 @@ bench: .venv-test/ready
 	.venv-test/bin/python -m tests.bench
 
 # The tests that need one of them are skipped, with the reason, where it cannot be had.
-TOOLS = tmux zsh fish man:man-db
-tools:
+TOOLS = tmux zsh fish man:man-db chromium chromedriver:chromium-driver
+tools: .venv-test/ready
 	@for each in $(TOOLS); do \
 		command -v "$${each%%:*}" >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 			DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "$${each##*:}" >/dev/null 2>&1; } || \
 			echo "There is no $${each%%:*}, so its tests are skipped; install the package $${each##*:} to run them." >&2; \
 	done
+	@.venv-test/bin/python -m tests.agents.programs || true  # Claude Code and Codex by npm, 760 MB in /var/tmp; says why not
 
 clean:
 	rm -rf .venv .venv-test dist build

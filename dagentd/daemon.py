@@ -12,39 +12,41 @@ from typing import TYPE_CHECKING, Any
 
 from dagentd import __version__, paths
 from dagentd.adapters import clock, log
-from dagentd.adapters.lock import single_instance
+from dagentd.adapters.files.flock import single_instance
 from dagentd.adapters.process import share_heap
 from dagentd.adapters.service_manager import Supervisor
 from dagentd.adapters.signals import Signals
 from dagentd.adapters.watch import Watch
-from dagentd.agx import AgxUpkeep
-from dagentd.alone import index_file
-from dagentd.compacting import Compacting
-from dagentd.condition import Condition
+from dagentd.agents.upkeep import AgentsUpkeep
+from dagentd.agx.upkeep import AgxUpkeep
 from dagentd.errors import DagentdError, expected
 from dagentd.events import Events
 from dagentd.jobs.reconcile import Report
-from dagentd.model.change import in_a_hurry
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
-from dagentd.pausing import Pausing
-from dagentd.projects import Projects
-from dagentd.rpc.answers import logged
+from dagentd.model.triggers import in_a_hurry
+from dagentd.oneshot import index_file
 from dagentd.rpc.client import Client
+from dagentd.rpc.protocol import logged
 from dagentd.rpc.server import Server
+from dagentd.serving.background_compaction import BackgroundCompaction
+from dagentd.serving.budget import BudgetWatch
+from dagentd.serving.maintenance import Maintenance
+from dagentd.serving.pause_timer import PauseTimer
+from dagentd.serving.projects import Projects
+from dagentd.serving.status import Status
+from dagentd.serving.watching import Watching
 from dagentd.settings import Settings
-from dagentd.settings.current import Current
-from dagentd.store.index import Index
+from dagentd.settings.current import CurrentSettings
+from dagentd.store.journal.index import Index
 from dagentd.store.ledger import ledger
-from dagentd.store.registry import Registry
+from dagentd.store.registry import Registered, Registry
 from dagentd.store.store import Store
-from dagentd.upkeep import Upkeep
-from dagentd.watching import Watching
-from dagentd.weighing import Weighing
 from dagentd.worker import Worker
 
 if TYPE_CHECKING:
-    from dagentd.jobs.agx import Agx
+    from dagentd.agents.followed import Followed
+    from dagentd.agx.agx import Agx
     from dagentd.jobs.migration import File
 
 PROTOCOL = 1
@@ -63,7 +65,7 @@ class Daemon:
 
     def __init__(self, given: Sequence[Project], supervisor: Supervisor) -> None:
         self._given, self._supervisor = given, supervisor
-        self._settings = Current(paths.config_file(), paths.project_config_file, clock.stamp)
+        self._settings = CurrentSettings(paths.config_file(), paths.project_config_file, clock.stamp)
         self.events = Events(clock.stamp, _bug)
         self._registry = Registry(paths.registry_file())
         self._started = clock.monotonic()
@@ -93,31 +95,41 @@ class Daemon:
             stack.callback(self._signals.close)
             index = Index(index_file())
             self._worker = Worker(4, clock.stamp, _bug, for_askers=1)
-            self._upkeep = Upkeep(self._worker, self.settings_of)
-            self._agx = AgxUpkeep(self._worker, lambda: self._settings.user.agx, lambda: self._watching.follow_home())
+            self._maintenance = Maintenance(self._worker, self.settings_of)
+            self._agx = AgxUpkeep(self._worker, lambda: self._settings.user.agx, lambda: self._watching.follow_more())
+            self._agents = AgentsUpkeep(
+                paths.state_dir(),
+                lambda: self._settings.user,
+                self._registered,
+                self.events.publish,
+                lambda: self._watching.follow_more(),
+                _bug,
+            )
             self._watching = Watching(
-                self._upkeep,
+                self._maintenance,
                 self._agx,
+                self._agents,
                 self.events.publish,
                 (paths.registry_file(), paths.config_file()),
                 self._signals.wake,
                 _bug,
             )
-            self._weighing = Weighing(self._upkeep, self.settings_of)
-            self.compacting = Compacting(self._weighing, self.settings_of, ledger(paths.ledger_file()), _bug)
-            self.pausing = Pausing(self._watching, self._weighing)
-            self._upkeep.sources, self._upkeep.touched = self._watching.made_from, self._weighing.weigh_some
+            self._budget = BudgetWatch(self._maintenance, self.settings_of)
+            self.compacting = BackgroundCompaction(self._budget, self.settings_of, ledger(paths.ledger_file()), _bug)
+            self.pausing = PauseTimer(self._watching, self._budget)
+            self._maintenance.sources, self._maintenance.touched = self._watching.made_from, self._budget.weigh_some
             self.projects = Projects(
-                self.settings_of, index, self._upkeep, self._watching, self.events.publish, self._weighing.changed
+                self.settings_of, index, self._maintenance, self._watching, self.events.publish, self._budget.changed
             )
-            self._condition = Condition(
+            self._status = Status(
                 self._worker,
                 self._settings,
-                self._upkeep,
+                self._maintenance,
                 self._watching,
-                self._weighing,
+                self._budget,
                 self.compacting,
                 self._agx,
+                self._agents,
                 self.projects,
             )
             stack.callback(self._finish, index)
@@ -128,6 +140,7 @@ class Daemon:
             self._supervisor.ready()
             ready()
             self._watching.start(self._watch())
+            self._agents.start()
             _log.info("dagentd %s is ready, projects served: %d", __version__, len(self.projects.stores()))
             self._wait()
             self._supervisor.stopping()
@@ -142,6 +155,7 @@ class Daemon:
     def _finish(self, index: Index) -> None:
         """What runs too long is left: the journals hold all that was acknowledged, and the next start does the rest."""
         self._watching.close()
+        self._agents.close()
         if not (self.compacting.close(_DRAIN) and self._worker.drain(_DRAIN)):
             _log.warning("a job takes too long to wait for; the next start goes on with it")
         elif not self.projects.close(_CLOSE):
@@ -159,39 +173,43 @@ class Daemon:
         return self._settings.of(project.root)
 
     def scan(self, store: Store) -> Report:
-        return self._upkeep.scan(store)
+        return self._maintenance.scan(store)
 
     def give_context(self, store: Store, folder: SessionFolder) -> None:
-        self._upkeep.give_context(store, folder)
+        self._maintenance.give_context(store, folder)
 
     def freshen_context(self, store: Store, folder: SessionFolder) -> None:
-        self._upkeep.freshen(store, folder)
+        self._maintenance.freshen(store, folder)
 
     def rebuild_context(self, store: Store, folder: SessionFolder) -> dict[str, Any] | None:
-        return self._upkeep.rebuild(store, folder)
+        return self._maintenance.rebuild(store, folder)
 
     def migrate(self, store: Store, under: Path | None) -> list[File]:
-        return self._upkeep.migrate_now(store, under)
+        return self._maintenance.migrate_now(store, under)
 
     def roll_back(self, store: Store, under: Path | None) -> list[File]:
-        return self._upkeep.roll_back(store, under)
+        return self._maintenance.roll_back(store, under)
 
     @property
     def agx(self) -> Agx:
         return self._agx.jobs
 
+    @property
+    def followed(self) -> Followed:
+        return self._agents.followed
+
     def shut_down(self) -> None:
         self._signals.stop()
 
     def status(self) -> dict[str, Any]:
-        trouble = self._condition.trouble()
+        trouble = self._status.trouble()
         return {
             "pid": os.getpid(),
             "health": "stopping" if self._signals.stopping.is_set() else "degraded" if trouble else "ok",
             "version": __version__,
             "protocol": PROTOCOL,
             "uptime": round(clock.monotonic() - self._started, 1),
-            **self._condition.told(self._settings.user),
+            **self._status.told(self._settings.user),
             "connections": self._server.count(),
             "settings": {"readAt": self._settings.read_at, "restart": self._settings.wait_for_restart()},
         }
@@ -212,16 +230,16 @@ class Daemon:
         bug too: a daemon that nobody restarts would be gone without a word."""
         try:
             act()
-            self._condition.own.pop(act.__name__, None)
+            self._status.own.pop(act.__name__, None)
         except Exception as raised:
             bug = DagentdError(f"an internal error, {type(raised).__name__}", hint="dagentd logs")
-            error, known = expected(raised), self._condition.own.get(act.__name__)
+            error, known = expected(raised), self._status.own.get(act.__name__)
             if known is None or known.message != (error or bug).message:
                 if error is None:
                     _bug(raised)
                 else:
                     _log.warning("%s", error)
-                self._condition.own[act.__name__] = Problem.of("daemon", error or bug, clock.stamp())
+                self._status.own[act.__name__] = Problem.of("daemon", error or bug, clock.stamp())
 
     def _keep_lock(self) -> None:
         if not self._lock.in_place():
@@ -245,7 +263,7 @@ class Daemon:
 
     def _tell(self) -> None:
         """Whoever listens hears when something went wrong, and when all is well again."""
-        trouble = self._condition.trouble()
+        trouble = self._status.trouble()
         if bool(trouble) != self._degraded:
             self._degraded = bool(trouble)
             self.events.publish("daemon:degraded" if trouble else "daemon:recovered", messages=trouble)
@@ -257,7 +275,15 @@ class Daemon:
             self._supervisor.alive()
 
     def _follow(self) -> None:
-        self.projects.follow(self._given or [each.project for each in self._registry.projects()])
+        """Conversations of other agents may be of a project that is new."""
+        before = {store.project for store in self.stores()}
+        self.projects.follow([each.project for each in self._registered()])
+        if before != {store.project for store in self.stores()}:
+            self._agents.look_at_all()
+
+    def _registered(self) -> list[Registered]:
+        given = [Registered(str(project.root), project, "") for project in self._given]
+        return given or self._registry.projects()
 
     def _adjust(self) -> None:
         """What follows where settings changed: whoever asks has the new ones already."""
@@ -272,14 +298,16 @@ class Daemon:
         log.set_level(user.log.level)
         self._watching.pace(user.watch.settle_ms / 1000, user.watch.ceiling_ms / 1000)
         _log.info("settings read again")
+        self._agents.look_at_all()
         for store in self.stores():
             if not changed.isdisjoint((None, store.project.root)):
                 self._watching.look_at(store)
-                self._weighing.weigh_anew(store)
+                self._budget.weigh_anew(store)
 
     def _reload(self) -> None:
         for act in (self._follow, self._adjust):
             self._attempt(act)
+        self._agents.look_at_all()
 
 
 def _bug(error: BaseException) -> None:

@@ -80,7 +80,7 @@ _WORDS: dict[int, tuple[type[DagentdError], str, str]] = {
 }
 
 
-def told(error: OSError, path: str | os.PathLike[str] | None = None) -> DagentdError:
+def from_oserror(error: OSError, path: str | os.PathLike[str] | None = None) -> DagentdError:
     """What the system refused, in one sentence with the file and what to do."""
     other = (DagentdError, f"the system says: {error.strerror or error}", "Look at the disk and at dmesg.")
     kind, message, hint = _WORDS.get(error.errno or 0, other)
@@ -95,7 +95,7 @@ def expected(error: BaseException | None) -> DagentdError | None:
     if isinstance(error, ImportError):
         return _unloaded(error)
     if isinstance(error, OSError) and error.errno not in (None, errno.EBADF):
-        return told(error)
+        return from_oserror(error)
     return error if isinstance(error, DagentdError) else None
 
 
@@ -103,7 +103,7 @@ def _unloaded(error: ImportError) -> DagentdError | None:
     """That there was no descriptor for a library is said in words alone. A thread that waits for another one to load a
     part of ours, which fails, has this error; and so has every thread of a daemon that was upgraded in place."""
     if os.strerror(errno.EMFILE) in str(error):
-        return told(OSError(errno.EMFILE, os.strerror(errno.EMFILE), error.path))
+        return from_oserror(OSError(errno.EMFILE, os.strerror(errno.EMFILE), error.path))
     if (error.name or "").split(".")[0] == "dagentd":
         return LimitReached(f"a part of dagentd cannot be loaded: {error.name}", hint="Try again, or: dagentd restart")
     return None

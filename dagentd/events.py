@@ -50,9 +50,14 @@ class Event:
     def raw(self) -> dict[str, Any]:
         return dict(jsontext.decode_own(self.json))
 
+    def to(self, subscription: str) -> bytes:
+        """As it is sent, with whose it is; encoding it once more for each subscriber would cost all of them."""
+        return b'%s, "subscription": "%s"}' % (self.json[:-1], subscription.encode())
 
-# Called with the hub locked, so it neither waits nor calls the hub. False: the subscriber's queue is full.
-Deliver = Callable[[Event], bool]
+
+# Called with the hub locked and with the subscription's id, so it neither waits nor calls the hub. False: the
+# subscriber's queue is full.
+Deliver = Callable[[Event, str], bool]
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,7 @@ class Subscription:
 
 @dataclass
 class _Listener:
+    id: str
     deliver: Deliver
     types: frozenset[str] | None
     project: str | None
@@ -76,13 +82,13 @@ class _Listener:
         if not self._wants(event):
             return
         self.confess(stamp)
-        if self.lost is not None or not self.deliver(event):
+        if self.lost is not None or not self.deliver(event, self.id):
             first = event.seq if self.lost is None else self.lost[0]
             self.lost = first, event.seq
 
     def confess(self, stamp: Callable[[], str]) -> None:
         """Say what was lost, if that fits."""
-        if self.lost is not None and self.deliver(_loss(*self.lost, stamp())):
+        if self.lost is not None and self.deliver(_loss(*self.lost, stamp()), self.id):
             self.lost = None
 
     def _wants(self, event: Event) -> bool:
@@ -142,14 +148,15 @@ class Events:
         since: int | None = None,
     ) -> Subscription:
         """Deliver what is published from now on, after what is still held of what came after `since`."""
-        listener = _Listener(deliver, None if types is None else frozenset(types), project, session_id)
+        wanted = None if types is None else frozenset(types)
         with self._lock:
             if len(self._listeners) >= MAX_SUBSCRIPTIONS:
                 raise LimitReached(f"there are {MAX_SUBSCRIPTIONS} subscriptions", hint="End some of the clients.")
+            listener = _Listener(str(next(self._ids)), deliver, wanted, project, session_id)
             whole, events = self._since(since)
             for event in events:
                 listener.offer(event, self._stamp)
-            made = Subscription(str(next(self._ids)), self._seq, whole and listener.lost is None)
+            made = Subscription(listener.id, self._seq, whole and listener.lost is None)
             self._listeners[made.id] = listener
         return made
 

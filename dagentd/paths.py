@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import sys
@@ -21,6 +20,8 @@ def socket() -> Path:
         return _own_socket("dagentd.sock")
     if _fits(wanted):
         return wanted
+    import hashlib  # 4 MB, and hardly anybody needs it
+
     return _own_socket(f"{hashlib.sha256(os.fsencode(wanted)).hexdigest()[:16]}.sock")
 
 
@@ -57,6 +58,11 @@ def log_file() -> Path:
 
 def registry_file() -> Path:
     return state_dir() / "projects.json"
+
+
+def agents_dir() -> Path:
+    """Conversations of other agents, kept: the only copy of many of them."""
+    return state_dir() / "agents"
 
 
 def cookie_file() -> Path:

@@ -1,16 +1,18 @@
-"""Waiting for another program: whoever may wait sleeps, a worker comes again later. It has others to serve, and five
-files that were being written made a commit known ten seconds late."""
+"""Waiting for another program: who may wait sleeps, a worker comes again later. It has others to serve, and five files
+that were being written made a commit known ten seconds late. And waiting for each other: who has the right of way."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import inf
 from typing import TypeVar
 
 T = TypeVar("T")
+
+_LONGEST = 0.02  # seconds that a piece of work waits at the most: it is done in the end, whoever asks
 
 
 class NotYet(Exception):
@@ -65,3 +67,42 @@ def by_worker(job: Callable[[], T]) -> T:
         return value
     finally:
         _here.again = None
+
+
+class RightOfWay:
+    """Who asks over the socket is waited for by somebody, who works behind it is not. Both need the interpreter, which
+    one thread has at a time, and a thread that wants it back after each of its system calls waits for as long as the
+    other one may keep it."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition(threading.Lock())
+        self._asking: set[int] = set()  # threads
+
+    def __enter__(self) -> None:
+        """Somebody asks for what takes no time."""
+        self._asking.add(threading.get_ident())
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """It takes time after all."""
+        self._asking.discard(threading.get_ident())
+        if not self._asking:
+            with self._changed:
+                self._changed.notify_all()
+
+    def give(self) -> None:
+        """Let those pass who ask just now; whoever does so needs not wait for itself."""
+        if self._asking and threading.get_ident() not in self._asking:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._asking, _LONGEST)
+
+    def behind(self, pieces: Iterable[T]) -> Iterator[T]:
+        """Work that is done piece by piece, each behind those who ask."""
+        for piece in pieces:
+            self.give()
+            yield piece
+
+
+right_of_way = RightOfWay()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -14,10 +17,12 @@ import hypothesis
 import pytest
 import pytest_timeout  # type: ignore[import-untyped]
 
+from tests import turns
 from tests.patience import patience
+from tests.torture.seeds import THOROUGH, of_the_run
 
 # A slow machine is no failure.
-hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.register_profile("unhurried", deadline=None, max_examples=300 if THOROUGH else 40)
 hypothesis.settings.load_profile("unhurried")
 
 FEATURE = "feat-login"
@@ -29,6 +34,7 @@ GITCONFIG = """\
 [init]
 	defaultBranch = main
 """
+_number = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -45,8 +51,10 @@ class SampleProject:
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Home, XDG folders and temp dir of this test alone; nothing of the machine's git or keys is seen. Not by the
-    test's own `monkeypatch`: one that undoes its patches early would be back in the real home."""
-    folder = tmp_path_factory.mktemp("home")
+    test's own `monkeypatch`: one that undoes its patches early would be back in the real home. In a folder of their own
+    and counted here: pytest looks through all its folders for a number that is free."""
+    folder = tmp_path_factory.getbasetemp() / "homes" / str(next(_number))
+    folder.mkdir(parents=True, mode=0o700)
     places = {"HOME": ".", "XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": "state", "XDG_DATA_HOME": "data"}
     places |= {"XDG_CACHE_HOME": "cache", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp", "TMUX_TMPDIR": "tmux"}
     with pytest.MonkeyPatch.context() as patch:
@@ -71,19 +79,53 @@ def project(repo: Path) -> SampleProject:
     return make_project(repo)
 
 
+class Prepared:
+    """What `make_repo` and `make_project` copy: git took 30 ms of a core for each of thousands."""
+
+    root: Path
+    worktree = Path(".dagent-worktrees", FEATURE)
+    of_the_worktree = (Path(".git", "worktrees", FEATURE), Path(".git", "refs", "heads", "feature"),
+                       Path(".git", "logs", "refs", "heads", "feature"), worktree)  # fmt: skip
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _prepared(tmp_path_factory: pytest.TempPathFactory) -> None:
+    prepare(tmp_path_factory.mktemp("prepared"))
+
+
+def prepare(folder: Path) -> None:
+    """By git itself, in a home where nobody has changed its settings."""
+    (folder / ".gitconfig").write_text(GITCONFIG)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    Prepared.root = root = folder / "repo"
+    root.mkdir()
+    (root / "README.md").write_text("# Sample\n")
+    for line in ("init -q", "add README.md", "commit -q -m Start",
+                 f"worktree add -q -b feature/{FEATURE} {Prepared.worktree}"):  # fmt: skip
+        subprocess.run(["git", *line.split()], cwd=root, env=clean | {"HOME": str(folder)}, check=True)
+    for example in (root / ".git" / "hooks").glob("*.sample"):
+        example.unlink()
+
+
 def make_repo(root: Path) -> Path:
     """A git repository with one commit."""
-    git(root.parent, "init", "-q", str(root))
-    (root / "README.md").write_text("# Sample\n")
-    git(root, "add", "README.md")
-    git(root, "commit", "-q", "-m", "Start")
+
+    def not_here(folder: str, names: list[str]) -> list[str]:
+        here = Path(folder).relative_to(Prepared.root)
+        return [name for name in names if here / name in (*Prepared.of_the_worktree, Path(".git", "worktrees"),
+                                                          Path(".dagent-worktrees"))]  # fmt: skip
+
+    shutil.copytree(Prepared.root, root, ignore=not_here)
     return root
 
 
 def make_project(repo: Path) -> SampleProject:
     """A repository with one feature in a linked worktree, as the app makes them."""
-    worktree = repo / ".dagent-worktrees" / FEATURE
-    git(repo, "worktree", "add", "-q", "-b", f"feature/{FEATURE}", str(worktree))
+    for part in Prepared.of_the_worktree:
+        shutil.copytree(Prepared.root / part, repo / part)
+    worktree = repo / Prepared.worktree
+    (worktree / ".git").write_text(f"gitdir: {repo / Prepared.of_the_worktree[0]}\n")
+    (repo / Prepared.of_the_worktree[0] / "gitdir").write_text(f"{worktree / '.git'}\n")
     (worktree / ".dagent").mkdir()
     feature = {"id": FEATURE, "name": "Login", "status": "in_progress", "branchName": f"feature/{FEATURE}"}
     (worktree / ".dagent" / "feature.json").write_text(json.dumps(feature))
@@ -93,6 +135,26 @@ def make_project(repo: Path) -> SampleProject:
 def git(cwd: Path, *arguments: str) -> str:
     done = subprocess.run(["git", *arguments], cwd=cwd, check=True, capture_output=True, text=True)
     return done.stdout.strip()
+
+
+def pytest_configure() -> None:
+    """Drawn before there are other processes: all must choose the same tests."""
+    of_the_run()
+
+
+def pytest_report_header() -> str:
+    share = "all of each test" if THOROUGH else "a share of the tests that take turns"
+    return f"{share}, by TORTURE_SEED={of_the_run()}; `make torture` takes all and what is marked long"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    turns.choose(config, items)
+
+
+def pytest_collection_finish() -> None:
+    """What was loaded and collected stays until the end: nobody has to look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

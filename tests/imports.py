@@ -22,7 +22,7 @@ class Module:
 
     @property
     def part(self) -> str:
-        """`store` for dagentd.store.journal; `dagentd` for the package itself."""
+        """`store` for dagentd.store.journal.journal; `dagentd` for the package itself."""
         return self.name.split(".")[1] if "." in self.name else self.name
 
     def imported(self) -> Iterator[str]:
@@ -60,6 +60,20 @@ def cycle(graph: dict[str, set[str]]) -> list[str]:
         return []
 
     return next((found for name in sorted(graph) if (found := search(name, []))), [])
+
+
+def longest_chain(graph: dict[str, set[str]]) -> list[str]:
+    """The modules that whoever understands the first one has to know, one behind the other; without cycles."""
+
+    @cache
+    def chain(name: str) -> tuple[str, ...]:
+        behind: list[tuple[str, ...]] = [chain(each) for each in sorted(graph[name] - {name})]
+        longest: tuple[str, ...] = max(behind, key=len) if behind else ()
+        return name, *longest
+
+    every: list[tuple[str, ...]] = [chain(name) for name in sorted(graph)]
+    found: tuple[str, ...] = max(every, key=len)
+    return list(found)
 
 
 def _ours(name: str, names: set[str]) -> str | None:

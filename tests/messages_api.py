@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 MESSAGES = "/v1/messages"
 COUNT = "/v1/messages/count_tokens"
@@ -141,7 +141,7 @@ class MessagesApi:
             self._released.wait(reply.delay)
         return reply
 
-    def __enter__(self) -> MessagesApi:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 

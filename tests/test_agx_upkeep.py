@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.agx import AgxUpkeep
+from dagentd.agx.upkeep import AgxUpkeep
 from dagentd.settings import Settings
 from dagentd.worker import Worker
 from tests.e2e.daemon import until

@@ -24,7 +24,7 @@ def test_what_goes_wrong_is_logged_once_and_shows_until_it_is_right(
 ) -> None:
     daemon, wrong = Daemon([], supervisor()), True
     own: dict[str, object] = {}
-    monkeypatch.setattr(daemon, "_condition", SimpleNamespace(own=own), raising=False)
+    monkeypatch.setattr(daemon, "_status", SimpleNamespace(own=own), raising=False)
 
     def act() -> None:
         if wrong:

@@ -13,6 +13,7 @@ import pytest
 from dagentd import events as module
 from dagentd.errors import LimitReached
 from dagentd.events import Event, Events
+from dagentd.model import jsontext
 
 START = 1_700_000_000_000_000  # microseconds
 WAIT = 30.0  # seconds until a test is given up
@@ -32,7 +33,7 @@ class Box:
         self.events: Queue[Event | None] = Queue(room)  # None: there will be no more
         self.full = threading.Event()
 
-    def __call__(self, event: Event) -> bool:
+    def __call__(self, event: Event, subscription: str) -> bool:
         try:
             self.events.put_nowait(event)
         except Full:
@@ -91,6 +92,25 @@ def test_a_subscriber_gets_what_it_asked_for() -> None:
     assert types.seqs() == [1]
     assert project.seqs() == [1, 3]
     assert session.seqs() == [2]
+
+
+def test_each_event_says_whose_it_is_also_when_it_is_replayed_or_lost() -> None:
+    events, got = hub(), dict[str, list[Event]]()
+    room = iter([True, True, False, True, True])
+
+    def deliver(event: Event, subscription: str) -> bool:
+        got.setdefault(subscription, []).append(event)
+        return next(room)
+
+    events.publish("git:changed", project="/p")
+    made = [events.subscribe(deliver, since=START), events.subscribe(deliver)]
+    events.publish("git:changed")
+    events.has_room(made[1].id)
+    assert {name: [event.type for event in some] for name, some in got.items()} == {
+        made[0].id: ["git:changed", "git:changed"], made[1].id: ["git:changed", "events:lost"],
+    }  # fmt: skip
+    event = got[made[0].id][0]
+    assert jsontext.decode_own(event.to("7")) == {**event.raw(), "subscription": "7"}
 
 
 def test_nothing_comes_after_the_end_of_a_subscription() -> None:
@@ -186,7 +206,7 @@ def test_nothing_overtakes_the_news_of_a_loss() -> None:
     events, offered = hub(), list[Event]()
     room = iter([False, False, True, True])  # the event after the first loss would have fitted
 
-    def deliver(event: Event) -> bool:
+    def deliver(event: Event, subscription: str) -> bool:
         offered.append(event)
         return next(room)
 
@@ -230,7 +250,7 @@ def test_a_subscriber_that_raises_is_dropped_and_reported() -> None:
         bugs.append(str(bug))
         events.publish("daemon:degraded")  # whoever is told may say so
 
-    def broken(event: Event) -> bool:
+    def broken(event: Event, subscription: str) -> bool:
         raise ValueError(f"a bug, call {next(calls)}")
 
     events = hub(report)

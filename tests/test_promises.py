@@ -1,4 +1,4 @@
-"""README.md names each promise with the tests that prove it: every promise is there, and every test is."""
+"""docs/promises.md names each promise with the tests that prove it: every promise is there, and every test is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.readme import README
+from tests.readme import PROMISES, README
 
 ROOT = README.parent
 _NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
@@ -16,7 +16,7 @@ _ROW = re.compile(r"^\| \*\*P(\d+) [^|]+\| [^|]+\| (?P<tests>[^|]+) \|$", re.MUL
 
 
 def section() -> str:
-    return README.read_text(encoding="utf-8").split("## What it promises\n")[1].split("\n## ")[0]
+    return PROMISES.read_text(encoding="utf-8").split("## The promises\n")[1].split("\n## ")[0]
 
 
 def test_every_promise_is_there_with_at_least_one_test() -> None:

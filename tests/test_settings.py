@@ -11,7 +11,7 @@ import pytest
 
 from dagentd import settings
 from dagentd.errors import InvalidInput
-from dagentd.settings import Settings, files
+from dagentd.settings import Settings
 
 DESIGN = """
 budget.limit = 100000           budget.threshold = 0.9      budget.target = 0.6     budget.prompt_buffer = 1000
@@ -28,6 +28,9 @@ watch.enabled = True    watch.settle_ms = 100   watch.ceiling_ms = 1000   watch.
 archive.auto = True     archive.keep_days = 0
 log.level = info        log.max_bytes = 5000000         log.files = 3
 agx.enabled = True      agx.index_interval_s = 300      agx.cleanup_days = 30
+agents.follow = ('claude-code', 'codex')        agents.scope = registered       agents.ignore_paths = ()
+agents.keep_days = 0    agents.max_bytes = 10000000000  agents.max_attachment = 1048576 agents.context_chars = 4000
+web.port = 0    web.open = True
 """
 
 
@@ -270,7 +273,7 @@ def test_a_folder_that_is_exchanged_after_the_look_leads_nowhere(
     own.write_text("")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "config.toml").write_text("budget.limit = 5000\n")
-    read = files._bytes
+    read = settings._bytes
 
     def exchanged(*given: Any) -> bytes:
         if given[-1] == own:
@@ -278,7 +281,7 @@ def test_a_folder_that_is_exchanged_after_the_look_leads_nowhere(
             own.parent.symlink_to(tmp_path / "elsewhere")
         return read(*given)
 
-    monkeypatch.setattr(files, "_bytes", exchanged)
+    monkeypatch.setattr(settings, "_bytes", exchanged)
     assert "cannot be read" in mistakes(user, own)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.errors import InvalidInput
-from dagentd.settings.current import Current
+from dagentd.settings.current import CurrentSettings
 
 SMALL, LARGE, WRONG = "[budget]\nlimit = 5000\n", "[budget]\nlimit = 9000\n", "[budget]\nlimit = 'much'\n"
 
@@ -21,8 +21,8 @@ class Files:
         self.project = self.root / ".dagent" / "config.toml"
         self.project.parent.mkdir(parents=True)
 
-    def current(self) -> Current:
-        return Current(self.user, lambda root: root / ".dagent" / "config.toml", lambda: "now")
+    def current(self) -> CurrentSettings:
+        return CurrentSettings(self.user, lambda root: root / ".dagent" / "config.toml", lambda: "now")
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_project_that_is_asked_for_during_a_look_does_no_harm(files: Files) ->
         return root / ".dagent" / "config.toml"
 
     looking = False
-    current = Current(files.user, file_of, lambda: "now")
+    current = CurrentSettings(files.user, file_of, lambda: "now")
     current.of(files.root)
     looking = True
     assert current.look([files.root]) == set()

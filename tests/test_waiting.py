@@ -13,10 +13,10 @@ import pytest
 from dagentd.adapters import clock
 from dagentd.adapters.git import project_at
 from dagentd.model.project import FeatureFolder
+from dagentd.serving.maintenance import Maintenance
 from dagentd.settings import Settings
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
-from dagentd.upkeep import Upkeep
 from dagentd.worker import Worker
 from tests.conftest import SampleProject, git
 from tests.e2e.daemon import until
@@ -37,7 +37,7 @@ class Bench:
         patch.setattr(clock, "monotonic", lambda: self._stopped or time.monotonic())
         self.bugs: list[BaseException] = []
         self.jobs = Worker(2, clock.stamp, self.bugs.append, time.monotonic)
-        self.upkeep = Upkeep(self.jobs, lambda _: Settings())
+        self.upkeep = Maintenance(self.jobs, lambda _: Settings())
         self.store = Store(project_at(root), Index(None), settle=0.04)
         self.upkeep.take_up(self.store)
 
@@ -55,18 +55,18 @@ class Bench:
         (worktree / ".dagent").mkdir()
         document = {"id": name, "name": name, "branchName": f"feature/{name}"}
         (worktree / ".dagent" / "feature.json").write_text(json.dumps(document))
-        return self.store.feature(name)
+        return self.store.catalogue.feature(name)
 
     def whole(self, feature: FeatureFolder) -> tuple[Path, str]:
         """A session of it that is served, and its id."""
-        session = self.store.get_or_create("feature", "pm", feature.id)
+        session = self.store.maker.get_or_create("feature", "pm", feature.id)
         session.add(said_once("a"))
         session.reconcile()
         return session.folder.path, session.id
 
     def knows(self, session_id: str, feature: FeatureFolder, *ids: str) -> Callable[[], bool]:
         def look() -> bool:
-            with self.store.using(session_id, None, feature.id) as session:
+            with self.store.sessions.using(session_id, None, feature.id) as session:
                 return {raw["id"] for raw in session.chat()} >= set(ids)
 
         return look

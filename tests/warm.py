@@ -18,6 +18,7 @@ import ctypes
 import fcntl
 import json
 import os
+import pkgutil
 import signal
 import socket
 import subprocess
@@ -31,8 +32,9 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+from pydantic import BaseModel
 
-from dagentd.adapters.claude import running
+from dagentd.adapters.models import model_process
 
 ROOM = 32 * 1024  # for the arguments and the environment of a process, as /proc shows them
 _CLONE_PARENT = 0x8000
@@ -96,7 +98,7 @@ def let_sdk_be_warm(patch: pytest.MonkeyPatch) -> None:
     def popen(command: list[str], **more: Any) -> subprocess.Popen[Any]:
         return (SdkCall if command[-1].endswith("child.py") else subprocess.Popen)(command, **more)
 
-    patch.setattr(running, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": popen}))
+    patch.setattr(model_process, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": popen}))
 
 
 def run(*arguments: str, input: Any = None, timeout: float = 60, **more: Any) -> subprocess.CompletedProcess[Any]:
@@ -238,18 +240,35 @@ def _show(command: list[str], environment: dict[str, str]) -> None:
 
 
 def _load_dagentd() -> Callable[[], None]:
-    """Load all that any command loads."""
+    """Load all that any command loads, also what it loads and builds when it is first needed: that was most of what
+    the life of a daemon in a test cost."""
+    from dagentd.adapters import tokens
     from dagentd.cli import COMMANDS, main
 
     for place, _ in COMMANDS.values():
         import_module(place.split(":")[0])
-    import_module("daemon")
+    for name in ("daemon", "pygit2"):
+        import_module(name)
+    for part in ("adapters.git", "adapters.watch", "cli", "formats", "jobs", "model", "rpc", "store"):
+        package = import_module(f"dagentd.{part}")
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(found.name)
+    tokens.count("the vocabulary")
+    build_models()
     return main
+
+
+def build_models() -> None:
+    below = BaseModel.__subclasses__()
+    while below:
+        each = below.pop()
+        each.model_rebuild()
+        below += each.__subclasses__()
 
 
 def _load_sdk() -> Callable[[], None]:
     """A client loads more than the import."""
-    from dagentd.adapters.claude import child
+    from dagentd.adapters.models import child
 
     client = vars(child)["anthropic"].Anthropic(api_key="none", base_url="http://127.0.0.1:9")
     assert client.messages

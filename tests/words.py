@@ -8,7 +8,7 @@ from typing import Any, get_args
 import click
 
 from dagentd.cli.completion.grammar import TABLE, Kind
-from dagentd.cli.tree import every_command
+from dagentd.cli.manual import every_command
 from dagentd.events import EventType
 from dagentd.rpc.methods import METHODS
 

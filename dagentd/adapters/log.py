@@ -9,7 +9,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import disk
+from dagentd.adapters.files import disk
 from dagentd.model import oneline
 
 _LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"

@@ -62,6 +62,7 @@ def _live(work: Work, channel: socket.socket) -> NoReturn:
     status = _BUG
     try:
         _detach(channel)
+        _show_as("dagentd", "start")
         status = work(lambda: _say(channel, {"ready": True}))
         _say(channel, {"message": f"the daemon ended with status {status} before it was ready", "status": status})
     except DagentdError as error:
@@ -82,6 +83,23 @@ def _detach(channel: socket.socket) -> None:
     ignored = dict.fromkeys((signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU))
     # detach_process: python-daemon would stay attached to a parent that is process 1, as in a container.
     daemon.DaemonContext(umask=0o077, files_preserve=[channel], detach_process=True, signal_map=ignored).open()
+
+
+def _show_as(*arguments: str) -> None:
+    """In `ps`, on Linux: the daemon is forked off the command that started it, and would be shown as `dagentd init` for
+    months. The arguments lie in memory of our own, and are written over there."""
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()  # the name before it may hold anything
+        start, end = (
+            int(fields[45]),
+            int(fields[46]),
+        )  # arg_start and arg_end of proc(5)
+    except (OSError, IndexError, ValueError):
+        return
+    shown = "\0".join(arguments).encode()
+    if 0 < start < end - len(shown):
+        ctypes.memmove(start, shown.ljust(end - start, b"\0"), end - start)
 
 
 def _nowhere() -> io.TextIOWrapper:

@@ -5,13 +5,32 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from dagentd.adapters.process import check_descriptors
 from dagentd.errors import DagentdError, LimitReached, NotAllowed
-from dagentd.model.agx.config import Window
-from dagentd.model.agx.session import Tmux
+
+
+@dataclass(frozen=True)
+class TmuxSession:
+    """A session of the tmux server."""
+
+    name: str
+    windows: int
+    attached: int  # clients
+    last_attached: datetime | None
+    path: str
+    activity: datetime | None = None  # when somebody last typed in it
+
+
+@dataclass(frozen=True)
+class Window:
+    name: str
+    path: str | None = None  # None: in the working directory
+    command: str | None = None
+
 
 _PATIENCE = 5.0  # seconds for a server that does not answer
 _FORM = "\t".join(
@@ -20,7 +39,7 @@ _FORM = "\t".join(
 _INSTALL = "Install tmux (apt install tmux, brew install tmux)."
 
 
-def sessions() -> dict[str, Tmux]:
+def sessions() -> dict[str, TmuxSession]:
     """By name. No server is started by asking, and without its socket no process either."""
     if not os.path.exists(_socket()):
         return {}
@@ -94,13 +113,13 @@ def _socket() -> Path:
     return Path(os.environ.get("TMUX_TMPDIR") or "/tmp", f"tmux-{os.getuid()}", "default")
 
 
-def _parsed(line: str) -> Tmux | None:
+def _parsed(line: str) -> TmuxSession | None:
     parts = line.split("\t", 5)
     if len(parts) != 6 or not parts[1].isdecimal():
         return None
     name, windows, attached, last, activity, path = parts
     clients = int(attached) if attached.isdecimal() else 0
-    return Tmux(name, int(windows), clients, _moment(last), path, _moment(activity))
+    return TmuxSession(name, int(windows), clients, _moment(last), path, _moment(activity))
 
 
 def _moment(text: str) -> datetime | None:

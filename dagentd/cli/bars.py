@@ -1,6 +1,12 @@
-"""A share as a bar: in eighths of a character where the terminal has them, else by signs that every one has."""
+"""Bars: a share in eighths of a character, and progress on stderr where somebody looks at it."""
 
 from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
+# A share as a bar: in eighths of a character where the terminal has them, else by signs that every one has.
 
 _EIGHTHS = "▏▎▍▌▋▊▉"
 
@@ -21,3 +27,26 @@ def bar(share: float, width: int, *, plain: bool = False) -> str:
 def colour(share: float) -> str:
     """By the levels at which `session:budget` warns: 75 and 90 %."""
     return "red" if share >= 0.9 else "yellow" if share >= 0.75 else "green"
+
+
+# A progress bar on stderr, where somebody looks at it and there is much to do.
+
+_MUCH = 10
+
+Advance = Callable[[object], None]
+
+
+@contextlib.contextmanager
+def progress_bar(what: str, count: Callable[[], int]) -> Iterator[Advance]:
+    """What is given is called with each thing that is done. They are counted only for somebody who looks."""
+    watched = sys.stderr is not None and sys.stderr.isatty()
+    total = count() if watched else 0
+    if total < _MUCH:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda _: progress.advance(task)

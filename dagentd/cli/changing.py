@@ -1,27 +1,42 @@
-"""`dagentd add`, `dagentd clear` and `dagentd archive`: what a user changes in a session."""
+"""`dagentd add`, `clear`, `archive`, `restore` and `forget`: what a user changes in a session."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
-from dagentd import alone
+from dagentd import oneshot, paths
 from dagentd.adapters import git
+from dagentd.agents import removing
 from dagentd.cli import output
-from dagentd.cli.project import json_option, project_option, reading, serving, settings_of, worktree_option
-from dagentd.errors import InvalidInput
-from dagentd.store.new_message import ROLES
-from dagentd.store.session import Session
+from dagentd.cli.naming import session_argument
+from dagentd.cli.new import make_sure_of, yes_option
+from dagentd.cli.project import (
+    json_option,
+    kept_conversations,
+    project_option,
+    reading,
+    settings_of,
+    worktree_option,
+)
+from dagentd.cli.registering import have_daemon_look
+from dagentd.cli.verbs import ask, asking
+from dagentd.errors import InvalidInput, NotFound
+from dagentd.rpc.followed_methods import is_followed
+from dagentd.store import writer_lock
+from dagentd.store.registry import Registry
+from dagentd.store.sessions.changes import ROLES
+
+# `dagentd add`, `dagentd clear` and `dagentd archive`: what a user changes in a session.
 
 _STDIN = "-"
 
 
 @click.command()
-@click.argument("session")
+@session_argument
 @click.argument("text", metavar="[TEXT|-]", required=False)
 @click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="Who says it.")
 @project_option
@@ -33,8 +48,9 @@ def add(session: str, text: str | None, role: str, where: Path, worktree: str | 
     Without TEXT, or with -, it is what comes on standard input, without the line break at its end. The message is on
     disk when the command ends. An archived session is active again.
     """
-    said = {"role": role, "content": _given(text)}
-    added = _change("session.addMessage", session, worktree, where, said, lambda held: held.add([said])[0])
+    known = click.get_current_context().meta  # of standard input, which is read once: a session may be looked for again
+    said = known["dagentd.said"] = known.get("dagentd.said") or _given(text)
+    added = ask(where, "session.addMessage", sessionId=session, worktree=worktree, role=role, content=said)
     if as_json:
         output.print_json(added)
     else:
@@ -42,7 +58,7 @@ def add(session: str, text: str | None, role: str, where: Path, worktree: str | 
 
 
 @click.command()
-@click.argument("session")
+@session_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @project_option
 @worktree_option
@@ -55,9 +71,7 @@ def clear(session: str, yes: bool, where: Path, worktree: str | None, as_json: b
     """
     if not yes:
         _ask(session, worktree, where)
-    done = _change(
-        "session.clearMessages", session, worktree, where, {}, lambda held: {"messagesCleared": held.clear()}
-    )
+    done = ask(where, "session.clearMessages", sessionId=session, worktree=worktree)
     if as_json:
         output.print_json(done)
     else:
@@ -65,40 +79,24 @@ def clear(session: str, yes: bool, where: Path, worktree: str | None, as_json: b
 
 
 @click.command()
-@click.argument("session")
+@session_argument
+@click.option("--off", is_flag=True, help="Make it active again.")
 @project_option
 @worktree_option
 @json_option
-def archive(session: str, where: Path, worktree: str | None, as_json: bool) -> None:
+def archive(session: str, off: bool, where: Path, worktree: str | None, as_json: bool) -> None:
     """Give a session the status `archived`; it can still be read.
 
-    It is active again as soon as something is added to it. Sessions whose feature or task has ended are archived by
-    themselves.
+    It is active again with --off, or as soon as something is added to it. Sessions whose feature or task has ended are
+    archived by themselves.
     """
-    found = _change("session.archive", session, worktree, where, {}, _archived)
+    found = ask(where, "session.archive", sessionId=session, worktree=worktree, archived=not off)
     if as_json:
         output.print_json(found)
+    elif off:
+        output.line(f"{session} is active.")
     else:
-        output.line(f"{session} is archived. `dagentd add {session}` makes it active again.")
-
-
-def _change(
-    method: str, session: str, worktree: str | None, where: Path, given: dict[str, Any],
-    act: Callable[[Session], dict[str, Any]],
-) -> dict[str, Any]:  # fmt: skip
-    """By the daemon if one serves the project, because it has the lock; else by ourselves."""
-    project = git.project_at(where)
-    whose = {"sessionId": session, "project": str(project.root)} | ({"worktree": worktree} if worktree else {})
-    with serving(project) as running:
-        if running is not None:
-            return dict(running.call(method, **whose, **given))
-    with alone.writing(project, settings_of(project)) as store, store.using(session, worktree) as held:
-        return act(held)
-
-
-def _archived(held: Session) -> dict[str, Any]:
-    held.archive()
-    return held.document()
+        output.line(f"{session} is archived. `dagentd archive {session} --off` makes it active again.")
 
 
 # --- what is said ---------------------------------------------------------------------------------------------
@@ -127,8 +125,9 @@ def _typed() -> str:
 
 
 def _ask(session: str, worktree: str | None, where: Path) -> None:
-    with reading(where) as store:
-        total = store.session(session, worktree).in_chat
+    total = ask(where, "session.getMessages", sessionId=session, worktree=worktree, limit=0, includeInternal=True)[
+        "total"
+    ]
     if total and not output.can_ask():
         raise InvalidInput("this takes all messages out of the chat, and nobody can be asked", hint="Add --yes.")
     if total:
@@ -139,3 +138,135 @@ def _cleared(session: str, count: int) -> str:
     if not count:
         return f"The chat of {session} is empty already."
     return f"{output.counted(count, 'message')} left the chat of {session}; `dagentd history {session}` has all of it."
+
+
+# `dagentd restore`: a session whose worktree is gone gets a place again.
+
+
+@click.command()
+@session_argument
+@click.option("--into", "feature", metavar="FEATURE", help="The feature to restore it into; without it, its own.")
+@click.option("--worktree", help="The worktree, where several have the feature.")
+@yes_option
+@project_option
+@json_option
+def restore(session: str, feature: str | None, worktree: str | None, yes: bool, where: Path, as_json: bool) -> None:
+    """Bring a session back whose worktree is gone, or a transcript that its agent has deleted.
+
+    `dagentd sessions --gone` lists the former. Such a session goes on with the same journal: every message it ever had
+    is in its history again. A transcript of Claude Code or Codex is put back where that agent looks for it, if nothing
+    is there. A feature that is not there is made, and before it its worktree, if you say so.
+    """
+    with asking(where) as verbs:
+        gone = verbs.call("session.list", status="gone")["sessions"]
+        lost = [each for each in gone if session in (each["id"], Path(each["kept"]).stem)]
+        goal = feature or (lost[-1].get("featureId") if lost else None)
+        if lost and goal and worktree is None:
+            make_sure_of(goal, git.project_at(where), verbs, yes)
+        found = verbs.call("session.restore", sessionId=session, featureId=feature, worktree=worktree)
+    if as_json:
+        output.print_json(found)
+    elif "written" in found:
+        for path in found["written"]:
+            output.line(path)
+        output.line(f"{session} is back. Go on with it: {found['resume']}")
+    else:
+        output.line(f"{session} is back, in {found['worktree']}. `dagentd show {session}` shows it.")
+
+
+# `dagentd forget`: a session and all its traces are removed, for a secret that leaked into it.
+
+
+@click.command()
+@session_argument
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@project_option
+def forget(session: str, yes: bool, where: Path) -> int:
+    """Remove a session and all its traces for good.
+
+    Its documents, journal, kept journals, backups and what was set aside, in every worktree; its links in feature.json
+    and task.json; its part of the indexes. Nothing of it can be restored. A program that still shows the session may
+    write it again: close it first. Of a conversation of Claude Code or Codex the agent's own transcript stays, and is
+    not kept again.
+    """
+    if is_followed(session):
+        return _forget_followed(session, yes)
+    project = git.project_at(where)
+    with reading(where) as store:
+        found = store.remover.traces(session)
+    if not found:
+        raise NotFound(f"there is nothing of a session {session}", hint="dagentd sessions")
+    if not yes:
+        _ask_to_forget(found, project.root)
+    # Not on the socket: an agent that may add messages must not be able to destroy them. The daemon lets go instead.
+    with writer_lock.claimed(project):
+        have_daemon_look()
+        with oneshot.writing(project, settings_of(project)) as store:
+            removed = store.forget(session)
+    have_daemon_look()
+    output.line(f"{session} is forgotten: {len(removed)} files removed.")
+    return 0
+
+
+def _forget_followed(session: str, yes: bool) -> int:
+    with kept_conversations() as kept:
+        found = kept.sessions.get(session)
+        if not yes:
+            _ask_to_forget([Path(path) for path in found["kept"]], paths.agents_dir())
+        removed = kept.forget(session)
+    have_daemon_look()
+    output.line(f"{session} is forgotten: {output.counted(len(removed), 'file')} removed. The agent's own file stays.")
+    return 0
+
+
+# `dagentd scrub`: a text that leaked is removed from all that is kept, wherever it stands.
+
+
+@click.command()
+@click.argument("text")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def scrub(text: str, yes: bool) -> int:
+    """Remove a text, as a pasted key, from all kept conversations of other agents.
+
+    In its place stand as many asterisks. It is looked for as it is and as JSON has it, also in tool results that are
+    kept as files, and in the index. The agents' own files stay as they are: clear them there. What an agent writes
+    again later is kept again. Sessions of dagentd itself that have it are named, and stay: the exit status is then 1,
+    and `dagentd forget` removes such a session.
+    """
+    with kept_conversations() as kept:
+        found = removing.traces(kept.following, text)
+        if not found:
+            output.line("Nothing that is kept of other agents has this text.")
+            return _tell_own(text)
+        for trace in found:
+            output.line(f"{trace.path}: {output.counted(trace.times, 'time')}")
+        if not yes:
+            if not output.can_ask():
+                raise InvalidInput("this cannot be undone, and nobody can be asked", hint="Add --yes.")
+            output.make_sure("Remove it from all of these for good?")
+        removing.scrub(kept.following, kept.reading, text)
+    have_daemon_look()
+    output.line("Removed. The agents' own files stay as they are.")
+    return _tell_own(text)
+
+
+def _tell_own(text: str) -> int:
+    """Which sessions of dagentd have it too."""
+    wanted, told = removing.forms(text), 0
+    for entry in Registry(paths.registry_file()).projects():
+        with contextlib.suppress(FileNotFoundError), oneshot.reading(entry.project) as store:
+            for name in dict.fromkeys(folder.id for folder in store.catalogue.everything()):
+                held = (path.read_bytes() for path in store.remover.traces(name) if path.is_file())
+                if any(form in data for data in held for form in wanted):
+                    command = f"dagentd forget {name} -C {entry.project.root}"
+                    output.line(f"- {name} has it too, a session of dagentd; `{command}` removes that session.")
+                    told += 1
+    return 1 if told else 0
+
+
+def _ask_to_forget(found: list[Path], root: Path) -> None:
+    if not output.can_ask():
+        raise InvalidInput("this removes a session for good, and nobody can be asked", hint="Add --yes.")
+    for path in found:
+        output.line(str(path).removeprefix(f"{root}/"))
+    output.make_sure("Remove all of these for good?")

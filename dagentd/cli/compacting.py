@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dagentd import alone, paths
-from dagentd.adapters import git
 from dagentd.cli import output
-from dagentd.cli.project import json_option, project_option, serving, settings_of, worktree_option
-from dagentd.jobs.compaction import Compactor, How, Proposal, described
+from dagentd.cli.naming import session_argument
+from dagentd.cli.project import json_option, project_option, worktree_option
+from dagentd.cli.verbs import Verbs, ask, asking
 from dagentd.model.compaction.items import DECISIONS_FIRST, TITLES, with_quote
-from dagentd.rpc.client import Client
-from dagentd.settings import Settings
-from dagentd.store.ledger import ledger
-from dagentd.store.session import Session
 
 _LONG = 7500.0  # seconds: the daemon gives up before, after twice the longest compaction.timeout
 _TOLD = {"goal": "goal", "next": "next step"}
@@ -26,7 +19,7 @@ _METHODS = {"local": "by rules", "anthropic": "by a model", "claude-cli": "by th
 
 
 @click.command()
-@click.argument("session")
+@session_argument
 @click.option("--preview", is_flag=True, help="Show what would change, and ask before it is done.")
 @click.option("--again", is_flag=True, help="Once more from history, by a model, what was compacted without one.")
 @project_option
@@ -39,15 +32,16 @@ def compact(session: str, preview: bool, again: bool, where: Path, worktree: str
     """
     if preview and again:
         raise click.UsageError("--preview is of a first compaction, not of --again.")
-    with _compaction_of(session, worktree, where) as work:
+    with asking(where, _LONG) as verbs:
+        whose = {"sessionId": session, "worktree": worktree}
         if preview:
-            _preview(session, work, as_json)
+            _preview(verbs, whose, as_json)
         else:
-            _tell(session, work.compact(again=again), as_json)
+            _tell(session, verbs.call("session.forceCompact", **whose, again=again), as_json)
 
 
 @click.command()
-@click.argument("session")
+@session_argument
 @project_option
 @worktree_option
 @json_option
@@ -56,8 +50,7 @@ def undo(session: str, where: Path, worktree: str | None, as_json: bool) -> None
 
     May be repeated: each time the one before it is taken back.
     """
-    with _compaction_of(session, worktree, where) as work:
-        done = work.undo()
+    done = ask(where, "session.undoCompaction", sessionId=session, worktree=worktree)
     if as_json:
         output.print_json(done)
     else:
@@ -65,7 +58,7 @@ def undo(session: str, where: Path, worktree: str | None, as_json: bool) -> None
 
 
 @click.command()
-@click.argument("session")
+@session_argument
 @click.argument("what", metavar="ID")
 @click.option("--message", is_flag=True, help="ID is of a message, which then stays in chat.")
 @click.option("--off", is_flag=True, help="Let it go again.")
@@ -77,22 +70,22 @@ def pin(session: str, what: str, message: bool, off: bool, where: Path, worktree
     It then stays, whatever is compacted. `dagentd show SESSION` shows the ids of the items, and
     `dagentd messages SESSION --json` those of the messages.
     """
-    with _compaction_of(session, worktree, where) as work:
-        work.pin(item=None if message else what, message=what if message else None, pinned=not off)
+    kind = {"messageId": what} if message else {"itemId": what}
+    ask(where, "session.pin", sessionId=session, worktree=worktree, **kind, pinned=not off)
     output.line(f"{what} {'may go' if off else 'stays'}.")
 
 
 # --- telling --------------------------------------------------------------------------------------------------
 
 
-def _preview(session: str, work: _ByDaemon | _ByOurselves, as_json: bool) -> None:
-    found = work.preview()
+def _preview(verbs: Verbs, whose: dict[str, Any], as_json: bool) -> None:
+    found, session = verbs.call("session.previewCompaction", **whose), whose["sessionId"]
     if as_json:
         output.print_json(found)
         return
     _print_diff(session, found)
     if found["proposalId"] and output.on_terminal() and output.can_ask() and click.confirm("\nDo it?"):
-        _tell(session, work.compact(found["proposalId"]), as_json)
+        _tell(session, verbs.call("session.forceCompact", **whose, proposalId=found["proposalId"]), as_json)
 
 
 def _tell(session: str, done: dict[str, Any], as_json: bool) -> None:
@@ -161,62 +154,3 @@ def _lines(found: dict[str, Any], name: str) -> list[str]:
 
 def _told(each: dict[str, Any]) -> str:
     return with_quote(each["text"], each.get("quote", ""))
-
-
-# --- asking the daemon that serves the session, or the session itself -----------------------------------------
-
-
-@contextlib.contextmanager
-def _compaction_of(session: str, worktree: str | None, where: Path) -> Iterator[_ByDaemon | _ByOurselves]:
-    project = git.project_at(where)
-    with serving(project, _LONG) as running:
-        if running is not None:
-            whose = {"sessionId": session, "project": str(project.root)}
-            yield _ByDaemon(running, whose | ({"worktree": worktree} if worktree else {}))
-            return
-    settings = settings_of(project)
-    with alone.writing(project, settings) as store, store.using(session, worktree) as found:
-        yield _ByOurselves(found, settings)
-
-
-class _ByDaemon:
-    def __init__(self, running: Client, whose: dict[str, str]) -> None:
-        self._running, self._whose = running, whose
-
-    def preview(self) -> dict[str, Any]:
-        return dict(self._running.call("session.previewCompaction", **self._whose))
-
-    def compact(self, proposal: str | None = None, again: bool = False) -> dict[str, Any]:
-        given: dict[str, Any] = {"proposalId": proposal} if proposal else {"again": again}
-        return dict(self._running.call("session.forceCompact", **self._whose, **given))
-
-    def undo(self) -> dict[str, Any]:
-        return dict(self._running.call("session.undoCompaction", **self._whose))
-
-    def pin(self, *, item: str | None, message: str | None, pinned: bool) -> None:
-        what = {"itemId": item} if item is not None else {"messageId": message}
-        self._running.call("session.pin", **self._whose, **what, pinned=pinned)
-
-
-class _ByOurselves:
-    def __init__(self, session: Session, settings: Settings) -> None:
-        self._session, self._settings = session, settings
-        self._compactor = Compactor(ledger(paths.ledger_file()))
-        self._proposals: dict[str, Proposal] = {}
-
-    def preview(self) -> dict[str, Any]:
-        found = self._compactor.propose(self._session, self._settings, How(forced=True))
-        if found is not None:
-            self._proposals[found.id] = found
-        return described(found)
-
-    def compact(self, proposal: str | None = None, again: bool = False) -> dict[str, Any]:
-        if proposal is not None:
-            return self._compactor.apply(self._session, self._proposals[proposal])
-        return self._compactor.compact(self._session, self._settings, How(forced=True, again=again))
-
-    def undo(self) -> dict[str, Any]:
-        return self._compactor.undo(self._session)
-
-    def pin(self, *, item: str | None, message: str | None, pinned: bool) -> None:
-        self._session.pin(item=item, message=message, pinned=pinned)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dagentd import __version__, paths
-from dagentd.adapters import disk
+from dagentd.adapters.files import disk
 
 # The daemon rotates this file; where none runs, nobody does.
 _LOG_FULL = 50_000_000

@@ -11,8 +11,7 @@ import click
 
 from dagentd.cli import output
 from dagentd.cli.project import json_option
-from dagentd.doctor.asking import Answer
-from dagentd.doctor.examining import Mended, examine, treat
+from dagentd.doctor.examination import Answer, Mended, examine, treat
 from dagentd.doctor.kinds import Level, kind_of
 from dagentd.model import oneline
 from dagentd.model.problem import Problem

@@ -42,9 +42,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "dagentd remove ~/shop --purge  # and what was kept of sessions",
     ),
     "projects": ("dagentd projects",),
+    "new": (
+        "dagentd new login  # a session to plan the feature with",
+        "dagentd new login --task cookie --role dev --yes",
+    ),
     "sessions": (
         "dagentd sessions",
         "dagentd sessions ~/shop --gone  # those whose worktree was removed",
+        "dagentd sessions --agent claude-code --since 2026-11-01",
     ),
     "show": (
         "dagentd show pm-feature-login",
@@ -67,6 +72,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "export": (
         "dagentd export pm-feature-login -o login.md",
         "dagentd export pm-feature-login --json | jq -r '.messages[].content'",
+    ),
+    "brief": (
+        "dagentd brief  # of the last session here",
+        "dagentd brief pm-feature-login --tokens 500",
+        'claude "$(dagentd brief login)"  # let another agent go on',
     ),
     "search": (
         "dagentd search postgres migration",
@@ -93,6 +103,17 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "dagentd resume",
         "dagentd resume pm-feature-login",
     ),
+    "remember": (
+        "dagentd remember 'No passwords.'  # for the feature here",
+        "dagentd remember --project 'Commit messages are in English.'",
+        "dagentd remember --confirm m-3f2a9c1b  # of an agent's note",
+        "dagentd remember --withdraw m-3f2a9c1b",
+    ),
+    "recall": (
+        "dagentd recall",
+        "dagentd recall --all --json",
+    ),
+    "mcp": ("dagentd mcp --print-config  # for the settings of an agent",),
     "hooks": ("dagentd hooks status",),
     "hooks install": ("dagentd hooks install ~/shop",),
     "hooks status": ("dagentd hooks status --json",),
@@ -107,6 +128,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "restore": ("dagentd restore pm-feature-login --into payment",),
     "forget": ("dagentd forget pm-feature-login  # shows what it would remove, and asks",),
+    "scrub": ("dagentd scrub sk-live-4711-abc  # shows where it is, and asks",),
+    "agents": ("dagentd agents ignore codex",),
+    "agents ignore": ("dagentd agents ignore codex",),
+    "agents follow": ("dagentd agents follow codex",),
+    "usage": (
+        "dagentd usage  # by day, here",
+        "dagentd usage --by model --since 2026-11-01 --all",
+    ),
     "agx": (
         "dagentd agx new  # a session of the branch that is checked out",
         "dagentd agx list",
@@ -145,6 +174,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "events": ("dagentd events --type session:updated --session pm-feature-login",),
     "top": ("dagentd top",),
+    "web": (
+        "dagentd web",
+        "dagentd web --port 8400 --no-open  # behind ssh -L 8400:127.0.0.1:8400",
+    ),
     "demo": ("dagentd demo",),
     "config": (
         "dagentd config",

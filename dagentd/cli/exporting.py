@@ -6,23 +6,28 @@ from pathlib import Path
 
 import click
 
-from dagentd.adapters import disk, publishing
+from dagentd.adapters.files import atomic, disk
 from dagentd.cli import output
-from dagentd.cli.project import project_option, reading, worktree_option
-from dagentd.errors import Conflict, NotAllowed
+from dagentd.cli.naming import session_argument
+from dagentd.cli.project import kept_conversations, project_option, reading, worktree_option
+from dagentd.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dagentd.jobs.export import exported
 from dagentd.model import jsontext
-from dagentd.model.exported import as_markdown
+from dagentd.model.export import as_markdown
+from dagentd.rpc.followed_methods import is_followed
 
 
 @click.command()
-@click.argument("session")
+@session_argument
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("-o", "--output", "target", metavar="FILE", type=click.Path(path_type=Path), help="Write it to a file.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@click.option("--raw", is_flag=True, help="The transcript of another agent, byte for byte as that wrote it.")
 @project_option
 @worktree_option
-def export(session: str, as_json: bool, target: Path | None, force: bool, where: Path, worktree: str | None) -> None:
+def export(
+    session: str, as_json: bool, target: Path | None, force: bool, raw: bool, where: Path, worktree: str | None
+) -> None:
     """Print a whole session as Markdown: its state, its checkpoint, and all that was ever said.
 
     What left chat is in its place, with a mark where it left; tool calls and internal messages are folded. Sessions
@@ -33,8 +38,15 @@ def export(session: str, as_json: bool, target: Path | None, force: bool, where:
     each with `at`, `what` (`left` or `back`), `why` (`compacted`, `cleared`, `external`, `rollback`), `messageIds` and,
     for a compaction, `checkpointVersion`.
     """
-    with reading(where) as store:
-        found = exported(store.session(session, worktree))
+    if raw:
+        _export_raw(session, target, force)
+        return
+    if is_followed(session):
+        with kept_conversations() as kept:
+            found = kept.sessions.export(session)
+    else:
+        with reading(where) as store:
+            found = exported(store.session(session, worktree))
     text = jsontext.pretty(found) if as_json else output.clean(as_markdown(found)).encode()
     if target is not None and str(target) != "-":
         _write(target, text, force)
@@ -45,15 +57,31 @@ def export(session: str, as_json: bool, target: Path | None, force: bool, where:
         output.text(text.decode().removesuffix("\n"))
 
 
+def _export_raw(session: str, target: Path | None, force: bool) -> None:
+    if not is_followed(session):
+        hint = "Its journal is in its folder: dagentd show SESSION --json"
+        raise InvalidInput(f"{session} is no conversation of another agent", hint=hint)
+    with kept_conversations() as kept, kept.sessions.raw(session) as pieces:
+        if target is None or str(target) == "-":
+            for piece in pieces:
+                output.put_bytes(piece)
+            return
+        data = b"".join(pieces)
+    _write(target, data, force)
+    output.line(f"Wrote {target} ({output.size(len(data))}).")
+
+
 def _write(target: Path, data: bytes, force: bool) -> None:
     """For its owner alone, if it is new: a conversation may hold what nobody else should read."""
     if target.is_dir():
         raise NotAllowed("is a folder", path=target, hint="Give the name of a file in it.")
+    if disk.is_missing(target.parent):
+        raise NotFound("the folder is not there", path=target.parent, hint=f"mkdir -p {target.parent}")
     with disk.explained(target):
         if force:
-            publishing.put(target, data)
+            atomic.put(target, data)
             return
         try:
-            publishing.publish(target, [data], expect=None, sync=True)
-        except publishing.Changed:
+            atomic.publish(target, [data], expect=None, sync=True)
+        except atomic.Changed:
             raise Conflict("is there already", path=target, hint="Add --force to replace it.") from None

@@ -8,16 +8,17 @@ from typing import Any
 
 from dagentd.cli import output
 from dagentd.cli.output import Column
-from dagentd.store.session import Session
 
 
-def tell_gone(session: Session) -> None:
-    if session.folder.gone:
-        output.line(f"(gone with its worktree; `dagentd restore {session.id}` brings it back)\n")
+def tell_gone(answer: dict[str, Any], session: str = "") -> None:
+    """Of a session that was answered, or of the one that an answer is about."""
+    if answer.get("gone"):
+        name = session or answer["id"]
+        output.line(f"(gone with its worktree; `dagentd restore {name}` brings it back)\n")
 
 
 def print_list(found: list[dict[str, Any]]) -> None:
-    columns = [Column("session", style="cyan"), Column("feature"), Column("messages", right=True), Column("updated"),
+    columns = [Column("session", style="cyan"), Column("feature"), Column("total", right=True), Column("updated"),
                Column("days left", right=True)]  # fmt: skip
     seen = Counter(each["id"] for each in found)
     names = [each["id"] if seen[each["id"]] == 1 else Path(each["kept"]).stem for each in found]
@@ -26,8 +27,8 @@ def print_list(found: list[dict[str, Any]]) -> None:
 
 
 def _row(each: dict[str, Any]) -> tuple[object, ...]:
-    messages = each["stats"]["totalMessages"] if "stats" in each else "unreadable"
-    return each.get("featureId"), messages, output.ago(each.get("updatedAt")), _kept(each["daysLeft"])
+    said = each.get("total", "unreadable")
+    return each.get("featureId"), said, output.ago(each.get("updatedAt")), _kept(each["daysLeft"])
 
 
 def _kept(days_left: int | None) -> str:

@@ -16,7 +16,7 @@ from dagentd.cli.output import Column
 from dagentd.cli.project import json_option
 from dagentd.errors import DagentdError, Unreachable
 from dagentd.jobs import hooks as job
-from dagentd.jobs.hooks.plan import Line
+from dagentd.jobs.hooks.hook_changes import Line
 from dagentd.model.project import Project
 from dagentd.rpc.client import Client
 from dagentd.store.spool import EVENTS, Spool

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import click
 
 from dagentd import paths
-from dagentd.cli import condition, output
+from dagentd.cli import output, status_text
 from dagentd.cli.output import Column
 from dagentd.cli.paused import in_brief
 from dagentd.errors import Conflict, NotRunning, Unreachable
@@ -68,23 +68,23 @@ def _start() -> None:
 def _begin() -> None:
     """By the service manager where dagentd is installed as a service, else in the background."""
     from dagentd.adapters import process
-    from dagentd.cli.serving import in_background
-    from dagentd.jobs import service
+    from dagentd.cli.run import in_background
+    from dagentd.jobs import user_service
 
     if "DAGENTD_SOCKET" in os.environ:  # the daemon has another working folder
         os.environ["DAGENTD_SOCKET"] = os.path.abspath(os.environ["DAGENTD_SOCKET"])
-    if not service.control("start"):
+    if not user_service.control("start"):
         process.detached(in_background)
 
 
 def stop_daemon() -> bool:
     """Whether one was running. Where a service manager is in charge it must know, or it would start it again."""
     from dagentd.adapters import process
-    from dagentd.jobs import service
+    from dagentd.jobs import user_service
 
     if (pid := _pid()) is None:
         return False
-    if service.control("stop"):
+    if user_service.control("stop"):
         return True
     with contextlib.suppress(Unreachable), Client() as daemon:  # it may hang up before it has answered
         daemon.call("daemon.shutdown")
@@ -133,10 +133,11 @@ def _print_status(found: dict[str, Any]) -> None:
             ("process", f"{found['pid']}, up {up}, version {version}"),
             ("memory", f"{output.size(memory['resident'])}, {memory['threads']} threads" if memory else "unknown"),
             ("clients", _clients(found.get("connections"))),
-            ("work", condition.work(queues)),
-            *([("compacting", condition.compactions(doing))] if (doing := found.get("compacting")) else []),
+            ("work", status_text.work(queues)),
+            *([("compacting", status_text.compactions(doing))] if (doing := found.get("compacting")) else []),
             ("watches", _watches(found.get("watches", {}))),
-            ("spend", condition.spend(found.get("spend", {}))),
+            ("spend", status_text.spend(found.get("spend", {}))),
+            *status_text.followed(found.get("agents", {})),
             ("settings", _settings(found.get("settings", {}))),
         ]
     )

@@ -9,8 +9,25 @@ from collections.abc import Iterable, Iterator
 import click
 
 from dagentd import __version__
-from dagentd.cli import output
+from dagentd.cli import output, root
 from dagentd.cli.examples import shown, title
+
+# Every command of dagentd, one after the other: for what is made from all of them. Loads them all.
+
+
+def every_command() -> Iterator[tuple[str, click.Context]]:
+    """Each with its name after `dagentd`, groups before what is in them; the first is `dagentd` itself."""
+    yield from _below("", click.Context(root, info_name="dagentd", **root.context_settings))
+
+
+def _below(name: str, ctx: click.Context) -> Iterator[tuple[str, click.Context]]:
+    yield name, ctx
+    if isinstance(ctx.command, click.Group):
+        for each in ctx.command.list_commands(ctx):
+            command = ctx.command.get_command(ctx, each)
+            assert command is not None
+            yield from _below(f"{name} {each}".strip(), click.Context(command, parent=ctx, info_name=each))
+
 
 _EXITS = (
     ("0", "done"), ("1", "problems were found, or something could not be done"), ("2", "wrong usage"),
@@ -37,7 +54,6 @@ def man() -> None:
 
 
 def page() -> Iterator[str]:
-    from dagentd.cli.tree import every_command
 
     (_, whole), *commands = every_command()
     yield f'.TH DAGENTD 1 "" "dagentd {_text(__version__)}" "User Commands"'

@@ -9,12 +9,14 @@ import click
 
 from dagentd.cli import output
 from dagentd.cli.gone import tell_gone
-from dagentd.cli.project import json_option, project_option, reading, worktree_option
+from dagentd.cli.naming import session_argument
+from dagentd.cli.project import json_option, project_option, worktree_option
+from dagentd.cli.verbs import ask
 from dagentd.model import conversation
 
 
 @click.command()
-@click.argument("session")
+@session_argument
 @click.option("-n", "--limit", type=click.IntRange(min=0), default=10, show_default=True, help="How many.")
 @click.option("--internal", is_flag=True, help="Also those that are not meant for the user.")
 @project_option
@@ -22,18 +24,17 @@ from dagentd.model import conversation
 @json_option
 def messages(session: str, limit: int, internal: bool, where: Path, worktree: str | None, as_json: bool) -> None:
     """Print the last messages in a session's chat."""
-    with reading(where) as store:
-        held = store.session(session, worktree)
-        found, total = held.messages(limit, internal)
+    whose = {"sessionId": session, "worktree": worktree}
+    found = ask(where, "session.getMessages", **whose, limit=limit, includeInternal=internal)
     if as_json:
-        output.print_json({"messages": found, "total": total})
+        output.print_json(found)
     else:
-        tell_gone(held)
-        _print(found, "No messages in chat.")
+        tell_gone(found, session)
+        _print(found["messages"], "No messages in chat.")
 
 
 @click.command()
-@click.argument("session")
+@session_argument
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=100, show_default=True, help="How many.")
 @click.option("--before", metavar="ID", help="Only those before this message.")
 @project_option
@@ -41,16 +42,14 @@ def messages(session: str, limit: int, internal: bool, where: Path, worktree: st
 @json_option
 def history(session: str, limit: int, before: str | None, where: Path, worktree: str | None, as_json: bool) -> None:
     """Print every message a session ever had, also those that left chat."""
-    with reading(where) as store:
-        held = store.session(session, worktree)
-        found, more = held.history(before, limit)
+    found = ask(where, "session.getHistory", sessionId=session, worktree=worktree, before=before, limit=limit)
     if as_json:
-        output.print_json({"messages": found, "more": more})
+        output.print_json(found)
         return
-    tell_gone(held)
-    if more:
-        output.line(f"(earlier ones: dagentd history {session} --before {found[0]['id']})\n")
-    _print(found, "No messages yet.")
+    tell_gone(found, session)
+    if found["more"]:
+        output.line(f"(earlier ones: dagentd history {session} --before {found['messages'][0]['id']})\n")
+    _print(found["messages"], "No messages yet.")
 
 
 def _print(found: list[dict[str, Any]], empty: str) -> None:

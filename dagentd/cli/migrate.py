@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
+from typing import Any
 
 import click
 
-from dagentd import alone
 from dagentd.adapters import git
-from dagentd.cli import output, progress
+from dagentd.cli import bars, output
 from dagentd.cli.output import Column
-from dagentd.cli.project import json_option, reading, serving, settings_of
-from dagentd.jobs import archive, migration
-from dagentd.jobs.migration import DUE, WRONG, File
-from dagentd.model.project import FeatureFolder, Project
-from dagentd.rpc.client import Subscription
-from dagentd.settings import Settings
-from dagentd.store import layout
-from dagentd.store.store import Store
+from dagentd.cli.project import json_option
+from dagentd.cli.verbs import ask, asking
+from dagentd.jobs.migration.sources import DUE, WRONG, File
+from dagentd.model.project import Project
+from dagentd.store.layout import layout
 
 _LONG = 3600.0  # seconds for the daemon to migrate a whole project
 _SHOWN = 10  # entries of one file that are named; `--json` names all
@@ -45,8 +41,13 @@ def migrate(where: Path, dry_run: bool, rollback: bool, as_json: bool) -> int:
     if dry_run and rollback:
         raise click.UsageError("--dry-run is of a migration, not of a rollback.")
     project = git.project_at(where)
-    work = _Work(project, _under(project, where.resolve()))
-    files = work.planned() if dry_run else work.rolled_back() if rollback else work.done()
+    under = _under(project, where.resolve())
+    whose = {"path": None if under is None else str(under)}
+    if dry_run or rollback:
+        method = "migration.plan" if dry_run else "migration.rollback"
+        files = _files(ask(where, method, _LONG, **whose))
+    else:
+        files = _migrated(where, whose)
     if as_json:
         output.print_json({"files": [file.raw() for file in files]})
     else:
@@ -59,67 +60,17 @@ def _under(project: Project, path: Path) -> Path | None:
     return path if any(path.is_relative_to(folder) and path != folder for folder in inside) else None
 
 
-class _Work:
-    """Through the daemon if one serves the project, else here under the same lock."""
-
-    def __init__(self, project: Project, under: Path | None) -> None:
-        self._project, self._under = project, under
-        self._settings = settings_of(project)
-
-    def planned(self) -> list[File]:
-        """Nothing is written, so no lock is needed."""
-        with reading(self._project.root) as store:
-            every = store.features()
-            return [file for each in every for file in migration.plan(store, each, self._settings, self._under)]
-
-    def done(self) -> list[File]:
-        with progress.bar("Migrating", lambda: sum(file.action in DUE for file in self.planned())) as advance:
-            found = self._by_daemon("migration.run", advance)
-            if found is not None:
-                return found
-            with alone.writing(self._project, self._settings) as store:
-                how = (self._settings, self._under, advance)
-                return [file for each in store.features() for file in _migrated(store, each, *how)]
-
-    def rolled_back(self) -> list[File]:
-        found = self._by_daemon("migration.rollback", None)
-        if found is not None:
-            return found
-        with alone.writing(self._project, self._settings) as store:
-            return [file for each in store.features() for file in migration.rollback(store, each, self._under)]
-
-    def _by_daemon(self, method: str, advance: progress.Advance | None) -> list[File] | None:
-        """None if no daemon serves the project."""
-        with serving(self._project, _LONG) as running:
-            if running is None:
-                return None
-            if advance is not None:
-                types = ["migration:done", "migration:error"]
-                _follow(running.subscribe(types=types, project=str(self._project.root)), advance)
-            return [File.parse(each) for each in running.call(method, **self._given())["files"]]
-
-    def _given(self) -> dict[str, str]:
-        return {"project": str(self._project.root), **({"path": str(self._under)} if self._under else {})}
+def _migrated(where: Path, whose: dict[str, str | None]) -> list[File]:
+    """With progress for somebody who looks, file by file."""
+    with asking(where, _LONG) as verbs:
+        due = lambda: sum(file.action in DUE for file in _files(verbs.call("migration.plan", **whose)))  # noqa: E731
+        with bars.progress_bar("Migrating", due) as advance:
+            verbs.follow(["migration:done", "migration:error"], advance)
+            return _files(verbs.call("migration.run", **whose))
 
 
-def _migrated(
-    store: Store, feature: FeatureFolder, settings: Settings, under: Path | None, advance: progress.Advance
-) -> list[File]:
-    """What came to its end long ago is archived at once, as the daemon does."""
-    files = migration.run(store, feature, settings, under, advance)
-    if any(file.action in DUE for file in files):
-        archive.archive_ended(store, feature, settings)
-    return files
-
-
-def _follow(events: Subscription, advance: progress.Advance) -> None:
-    """Until the connection is closed."""
-
-    def run() -> None:
-        for event in events:
-            advance(event)
-
-    threading.Thread(target=run, daemon=True).start()
+def _files(answer: dict[str, Any]) -> list[File]:
+    return [File.parse(each) for each in answer["files"]]
 
 
 # --- telling --------------------------------------------------------------------------------------------------

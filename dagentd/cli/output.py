@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from shutil import get_terminal_size
 from typing import Any, TextIO
 
@@ -15,7 +14,13 @@ import click
 from dagentd.cli import tables
 from dagentd.cli.tables import Column as Column
 from dagentd.errors import NotAllowed
-from dagentd.model import jsontext, oneline, times
+from dagentd.model import jsontext, oneline
+from dagentd.model.figures import ago as ago
+from dagentd.model.figures import counted as counted
+from dagentd.model.figures import duration as duration
+from dagentd.model.figures import share as share
+from dagentd.model.figures import size as size
+from dagentd.model.figures import tokens as tokens
 
 # C0 but tab and newline, DEL, C1, the marks and overrides that turn the direction of text, and surrogates,
 # which no encoding can write.
@@ -71,6 +76,12 @@ def styled(text: str, style: str) -> str:
 def raw(text: str) -> None:
     """Parts that `styled` made."""
     _put(text + "\n")
+
+
+def put_bytes(data: bytes) -> None:
+    """As they are: what another program wrote, for a file or a pipe."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
 
 
 def error(message: str, hint: str = "") -> None:
@@ -149,57 +160,6 @@ def abandon() -> None:
     os.close(nowhere)
 
 
-def ago(moment: datetime | str | None, now: datetime | None = None) -> str:
-    """`3 min ago`; after a month the date; nothing for what is no time."""
-    then = times.parse(moment) if isinstance(moment, str) else moment
-    if then is None:
-        return ""
-    seconds = ((now or datetime.now(UTC)) - then).total_seconds()
-    if abs(seconds) < 60:
-        return "just now"
-    if not 0 < seconds < 30 * 86400:
-        return then.date().isoformat()
-    length, unit = next((n, u) for n, u in ((86400, "d"), (3600, "h"), (60, "min")) if seconds >= n)
-    return f"{int(seconds // length)} {unit} ago"
-
-
-def duration(seconds: float, units: int = 1) -> str:
-    """`42 min`, or more exactly in two units, `1 h 30 min`."""
-    rest, parts = max(0, int(seconds)), list[tuple[int, str]]()
-    for length, unit in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s")):
-        if parts or rest >= length or unit == "s":
-            parts.append((rest // length, unit))
-        rest %= length
-    return " ".join(f"{count} {unit}" for place, (count, unit) in enumerate(parts[:units]) if count or not place)
-
-
-def counted(count: int, thing: str) -> str:
-    """`1 message`, `3 messages`."""
-    return f"{count} {thing}{'' if count == 1 else 's'}"
-
-
-def share(part: float) -> str:
-    """`42 %`; what is there is never nothing."""
-    return "<1 %" if 0 < part < 0.01 else f"{part * 100:.0f} %"
-
-
-def size(count: int) -> str:
-    """`4.1 kB`, `5 MB`: powers of 1000, as the settings count them."""
-    return _scaled(count, (" B", " kB", " MB", " GB", " TB"))
-
-
-def tokens(count: int) -> str:
-    """`812 tokens`, `12.3k tokens`."""
-    return _scaled(count, ("", "k", "M", "G")) + (" token" if count == 1 else " tokens")
-
-
-def _scaled(count: int, units: Sequence[str]) -> str:
-    value, unit = float(count), 0
-    while value >= 999.95 and unit < len(units) - 1:
-        value, unit = value / 1000, unit + 1
-    return f"{count}{units[0]}" if unit == 0 else f"{value:.1f}".removesuffix(".0") + units[unit]
-
-
 def _wrapped(text: str, stream: TextIO | None) -> str:
     return tables.wrapped(text) if stream is not None and stream.isatty() else text
 
@@ -219,7 +179,8 @@ def _put(text: str) -> None:
 
 
 def _one_line(cell: object) -> str:
-    return " ".join(clean("" if cell is None else str(cell)).split())
+    text = " ".join(clean("" if cell is None else str(cell)).split())
+    return text if is_utf8() else text.translate(_PLAINER)  # before columns are laid out: an arrow becomes longer
 
 
 def is_utf8() -> bool:

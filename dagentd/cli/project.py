@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dagentd import paths, settings
 from dagentd.adapters import git
 from dagentd.cli import output
-from dagentd.errors import DagentdError, NotRunning
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
-from dagentd.rpc.client import Client
 from dagentd.settings import Settings
-from dagentd.store.index import Index
-from dagentd.store.store import Store
+
+if TYPE_CHECKING:
+    from dagentd.agents.followed import Followed
+    from dagentd.store.store import Store
 
 Command = Callable[..., Any]
-PATIENCE = 60.0  # seconds for an answer of the daemon
-_SOON = 2.0  # seconds for one without which a command does too
 
 
 def project_option(command: Command) -> Command:
@@ -44,39 +42,29 @@ def settings_of(project: Project) -> Settings:
     return settings.load(paths.config_file(), paths.project_config_file(project.root))
 
 
-@contextlib.contextmanager
-def reading(where: Path) -> Iterator[Store]:
-    """The project's sessions as they are on disk. Nothing is written and no lock is taken, so this works beside a
-    daemon and in a read-only folder."""
-    index = Index(None)
-    store = Store(git.project_at(where), index, read_only=True)
-    try:
-        yield store
-    finally:
-        store.close()
-        index.close()
+def reading(where: Path) -> AbstractContextManager[Store]:
+    """The project's sessions as they are on disk; nothing is written and no lock is taken."""
+    from dagentd import oneshot
+
+    return oneshot.reading(git.project_at(where))
 
 
-def under_way() -> list[dict[str, str]]:
-    """The compactions under way, if a daemon runs that says so: they are nowhere on disk."""
-    try:
-        with Client(timeout=_SOON) as running:
-            return list(running.call("daemon.status").get("compacting", ()))
-    except DagentdError:
-        return []
+def how_to_begin(where: Path, asked: Callable[..., Any]) -> str:
+    """Where there is no session yet: the command that makes one, for a worktree that is there if there is one."""
+    root = str(git.project_at(where).root)
+    mine = [each for each in asked("project.list", project=None)["projects"] if each["root"] == root]
+    if worktrees := [name for each in mine for name in each["worktrees"]]:
+        return f"`dagentd new {worktrees[0]}` makes one in the worktree {worktrees[0]}."
+    return "`dagentd new FEATURE` makes one, with a worktree for it."
 
 
-@contextlib.contextmanager
-def serving(project: Project, timeout: float = PATIENCE) -> Iterator[Client | None]:
-    """The daemon, if one runs and writes to this project; None if a command has to do it by itself."""
-    try:
-        client = Client(timeout=timeout)
-    except NotRunning:
-        yield None
-        return
-    with client as running:
-        served = [each["root"] for each in running.call("project.list")["projects"] if not each["readOnly"]]
-        yield running if str(project.root) in served else None
+@contextmanager
+def kept_conversations() -> Iterator[Followed]:
+    """Those of other agents: for what is not asked for on the socket."""
+    from dagentd import oneshot
+
+    with oneshot.service(None, settings.load(paths.config_file()), writes=False) as service:
+        yield service.followed
 
 
 def tell_problems(problems: list[Problem], project: Project) -> None:

@@ -1,4 +1,4 @@
-"""`dagentd init`, `projects`: which repositories the daemon serves."""
+"""`dagentd init`, `projects` and `remove`: which repositories the daemon serves."""
 
 from __future__ import annotations
 
@@ -13,17 +13,25 @@ from typing import Any
 import click
 
 from dagentd import paths
-from dagentd.adapters import disk, git
+from dagentd.adapters import git
+from dagentd.adapters.files import disk
+from dagentd.agents import removing
 from dagentd.cli import hooks, output
-from dagentd.cli.life import ensure_running
+from dagentd.cli.gone import print_list as print_gone
+from dagentd.cli.life import ensure_running, stop_daemon
+from dagentd.cli.new import yes_option
 from dagentd.cli.output import Column
-from dagentd.cli.project import json_option
-from dagentd.errors import DagentdError, Unreachable
-from dagentd.jobs import exclude
+from dagentd.cli.project import how_to_begin, json_option, kept_conversations, reading, settings_of
+from dagentd.cli.service import tell as tell_service
+from dagentd.cli.verbs import asking
+from dagentd.errors import DagentdError, InvalidInput, NotFound, Unreachable
+from dagentd.jobs import exclude, retention, uninstall
 from dagentd.jobs import hooks as hook_job
 from dagentd.model.project import Project
 from dagentd.rpc.client import Client
 from dagentd.store.registry import Registry
+
+# `dagentd init`, `projects`: which repositories the daemon serves.
 
 _WAIT = 3.0  # seconds for the daemon to follow
 
@@ -40,9 +48,32 @@ def init(where: Path) -> int:
     output.line(f"- {ensure_running()} `dagentd stop` stops it.")
     if str(project.root) not in follow(lambda known: str(project.root) in known):
         output.line("- It does not serve it yet: it was started for other projects. `dagentd restart` changes that.")
+    _tell_conversations(project)
     output.line("`dagentd remove` undoes all of this; session files stay where they are.")
-    output.line("Next: `dagentd sessions` lists the sessions here, `dagentd status` says how dagentd is.")
+    output.line(f"Next: {_next(project)}")
     return 0
+
+
+def _next(project: Project) -> str:
+    with asking(project.root) as verbs:
+        if verbs.call("session.list")["sessions"]:
+            return "`dagentd sessions` lists the sessions here, `dagentd status` says how dagentd is."
+        return f"there is no session here yet. {how_to_begin(project.root, verbs.call)}"
+
+
+def _tell_conversations(project: Project) -> None:
+    """What other agents have said here, which is kept from now on."""
+    try:
+        with kept_conversations() as kept:
+            found = kept.following.conversations_in(str(project.root))
+    except DagentdError as error:
+        output.line(f"- Conversations of other agents: {error}. {error.hint}")
+        return
+    for each in found:
+        since = time.strftime("%B %Y", time.localtime(each.oldest))
+        worktrees, count = output.counted(each.worktrees, "worktree"), output.counted(each.count, "conversation")
+        told = f"{count} since {since} in {worktrees}, {output.size(each.bytes)}, taken in now in the background"
+        output.line(f"- {each.agent.title}: {told}; off by `dagentd agents ignore {each.agent.name}`.")
 
 
 def _register(project: Project) -> None:
@@ -80,6 +111,12 @@ def follow(done: Callable[[set[str]], bool]) -> set[str]:
     return known
 
 
+def have_daemon_look() -> None:
+    """Now, and not at its next heartbeat."""
+    with contextlib.suppress(Unreachable, ProcessLookupError), Client() as running:
+        os.kill(running.call("daemon.status")["pid"], signal.SIGHUP)
+
+
 def _known(status: dict[str, Any]) -> set[str]:
     """Served, or not to be served for a reason that `dagentd status` tells."""
     troubled = {each["path"] for each in status["problems"] if each["id"] == "project"}
@@ -104,3 +141,160 @@ def _state(root: Path) -> str:
         return "there"
     moved = "not there; if it was moved, run `dagentd init` where it is now"
     return moved if disk.is_missing(root) else "closed to you; `dagentd doctor` says why"
+
+
+# `dagentd remove`: everything that `init` did is undone, and with `--purge` dagentd leaves for good.
+
+
+@click.command()
+@click.argument("where", metavar="[PATH]", default=".", type=click.Path(path_type=Path))
+@click.option(
+    "--purge",
+    is_flag=True,
+    help="Delete also journals of sessions whose worktree is gone, and what is kept of other agents' conversations; "
+    "and all that is dagentd's own, if it was the last project: the service, the log, the ledger.",
+)
+@yes_option
+def remove(where: Path, purge: bool, yes: bool) -> int:
+    """Stop serving a repository, and undo what `init` did.
+
+    One that is not there any more can be named by the path it had. Session files stay where they are. Before --purge
+    deletes the only copy of a conversation, it names it and asks.
+    """
+    registry = Registry(paths.registry_file())
+    project = _named(where, registry)
+    conversations, gone = _conversations(project), _gone(project)
+    if purge and not yes:
+        _ask_to_purge(conversations, gone)
+    if _is_registered(project, registry) or disk.is_missing(project.own_dir):  # else something was left of it
+        registry.remove(project)
+    output.line(f"{project.root} is no longer registered. Its session files stay where they are.")
+    others = [each.project.root for each in registry.projects() if each.project.common_dir == project.common_dir]
+    if others:  # a worktree of a repository whose git folder lies elsewhere is a project of its own
+        output.line(f"- Its git folder is also that of {others[0]}, so what dagentd has there stays.")
+    if (project.root / ".agx").is_dir():
+        output.line(f"- AGX sessions stay too, in {project.root / '.agx'}: they are yours.")
+    done = bool(others) or _undo(project)
+    served = follow(lambda known: str(project.root) not in known)
+    if done and not others and not disk.is_missing(project.common_dir):
+        done = _clear_away(project, purge, str(project.root) in served)
+    _leave_conversations(conversations, purge)
+    if not registry.projects() and not served:
+        _end(purge and done)  # what could not be undone is undone by running it again
+    if done:
+        output.line("`dagentd init` takes it up again.")
+    else:
+        output.line("Something of dagentd is left there, as said above: `dagentd remove` can be run again.")
+    return 0 if done else 1
+
+
+def _gone(project: Project) -> list[dict[str, Any]]:
+    """Sessions of which there is nothing but what was kept."""
+    if disk.is_missing(project.kept_dir):
+        return []
+    with reading(project.root) as store:
+        return retention.gone_sessions(store, settings_of(project))
+
+
+def _conversations(project: Project) -> list[dict[str, Any]]:
+    """Those that are kept of other agents."""
+    with kept_conversations() as kept:
+        return kept.sessions.listed(roots={str(project.root)})
+
+
+def _ask_to_purge(found: list[dict[str, Any]], gone: list[dict[str, Any]]) -> None:
+    if gone:
+        print_gone(gone)
+    for each in found:
+        output.line(f"{each['id']}  {output.ago(each['lastActiveAt'])}  {output.cut(each['title'] or '', 60)}")
+    lost = f"the only copy of {output.counted(len(gone), 'conversation')} whose worktree is gone"
+    kept = f"what is kept of {output.counted(len(found), 'conversation')} of other agents"
+    what = " and ".join([lost] * bool(gone) + [kept] * bool(found))
+    if what and not output.can_ask():
+        raise InvalidInput(f"this deletes {what}, and nobody can be asked", hint="Add --yes.")
+    if what:
+        output.make_sure(f"Delete {what}?")
+
+
+def _leave_conversations(found: list[dict[str, Any]], purge: bool) -> None:
+    if not found:
+        return
+    count = output.counted(len(found), "conversation")
+    if not purge:
+        output.line(f"- {count} of other agents stay in {paths.agents_dir()}; `dagentd remove --purge` deletes them.")
+        return
+    with kept_conversations() as kept:
+        kept.purge([each["id"] for each in found])
+    output.line(f"- {count} of other agents deleted; the agents' own files stay.")
+
+
+def _end(purge: bool) -> None:
+    """After the last project."""
+    if stop_daemon():
+        output.line("- It was the last project: dagentd stopped.")
+    if purge:
+        removing.leave(paths.agents_dir())
+        report, gone = uninstall.leave()
+        tell_service(report)
+        state = paths.state_dir()
+        output.line(f"removed {state}" if gone else f"- What is left in {state} is not dagentd's.")
+        if paths.config_file().exists():
+            output.line(f"- Your settings stay: {paths.config_file()}")
+
+
+def _is_registered(project: Project, registry: Registry) -> bool:
+    return any(each.project.root == project.root for each in registry.projects())
+
+
+def _undo(project: Project) -> bool:
+    """Whether git is as it was."""
+    included = _include(project)
+    return (disk.is_missing(project.common_dir) or _uninstall_hooks(project)) and included
+
+
+def _clear_away(project: Project, purge: bool, served: bool) -> bool:
+    """Whether all is gone that should be."""
+    if served:
+        output.line("- The running daemon was told to serve it all the same, so what it keeps in git's folder stays.")
+        return True
+    try:
+        stay = retention.clear_away(project, purge=purge)
+    except DagentdError as error:
+        output.line(f"- Kept journals stay: {error}. {error.hint}")
+        return False
+    if stay:
+        output.line(f"- Of sessions whose worktree is gone, {len(stay)} stay in {project.kept_dir}:")
+        output.line("  `dagentd sessions --gone` lists them, `dagentd remove --purge` deletes them.")
+    return True
+
+
+def _include(project: Project) -> bool:
+    """Whether git leaves nothing out any more because of us."""
+    try:
+        with disk.explained(exclude.file_of(project)):
+            exclude.remove(project)
+    except DagentdError as error:
+        output.line(f"- {error}. {error.hint}")
+        return False
+    return True
+
+
+def _uninstall_hooks(project: Project) -> bool:
+    """Whether all are gone."""
+    try:
+        with disk.explained(project.common_dir):
+            report = hook_job.uninstall(project)
+    except DagentdError as error:
+        output.line(f"- Hooks may be left: {error}. {error.hint}")
+        return False
+    hooks.tell_uninstalled(report)
+    return not report.failed
+
+
+def _named(where: Path, registry: Registry) -> Project:
+    path = Path(os.path.realpath(where))
+    known = next((each.project for each in registry.projects() if each.project.root == path), None)
+    try:
+        return known or git.project_at(where)
+    except NotFound as error:
+        raise NotFound(f"{error.message}, and not registered", path=error.path, hint="dagentd projects") from None

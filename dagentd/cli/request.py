@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from dagentd.cli import output
+from dagentd.cli.naming import session_argument
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option, project_option, reading, settings_of, worktree_option
-from dagentd.jobs import request as requests
+from dagentd.jobs import requests
 
 _PARTS = {
     "agentDescTokens": "agent description", "contextTokens": "context", "checkpointTokens": "checkpoint",
@@ -19,7 +20,7 @@ _PARTS = {
 
 
 @click.command()
-@click.argument("session")
+@session_argument
 @click.argument("message", default="")
 @click.option("--sizes", is_flag=True, help="Only what each part costs.")
 @project_option

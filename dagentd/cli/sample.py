@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import disk, publishing
+from dagentd.adapters.files import atomic, disk
 from dagentd.model import jsontext
 
 FEATURE = "login"
@@ -58,7 +58,7 @@ class Sample:
         self._write(self.worktree / ".dagent" / name, jsontext.pretty(raw))
 
     def _write(self, path: Path, data: bytes) -> None:
-        publishing.put(path, data, sync=False)
+        atomic.put(path, data, sync=False)
 
     def _git(self, *arguments: str, cwd: Path | None = None) -> None:
         """Nothing of the user's own git is heeded: no identity, no signing, no templates with hooks."""

@@ -7,13 +7,11 @@ from typing import Any
 
 import click
 
-from dagentd.adapters import git
 from dagentd.cli import output
+from dagentd.cli.naming import by_any_part
 from dagentd.cli.output import Column
-from dagentd.cli.project import json_option, project_option, reading
-from dagentd.errors import DagentdError, NotFound, NotRunning
-from dagentd.jobs.search import Hits, by_reading
-from dagentd.rpc.client import Client, RpcError
+from dagentd.cli.project import json_option, project_option
+from dagentd.cli.verbs import ask
 
 _PATIENCE = 600.0  # seconds: the first search of all indexes every message
 
@@ -24,44 +22,26 @@ _PATIENCE = 600.0  # seconds: the first search of all indexes every message
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
 @project_option
 @json_option
+@by_any_part
 def search(query: tuple[str, ...], session: str | None, limit: int, where: Path, as_json: bool) -> int:
     """Find messages by what they say, also those that left chat.
 
     All words of QUERY must occur, in any order; '"words in quotes"' side by side. Case and accents do not count. What
     was found is shown in «guillemets».
     """
-    found, errors = _search(" ".join(query), session, limit, where)
+    asked = {"query": " ".join(query), "sessionId": session, "limit": limit}
+    found = ask(where, "session.search", _PATIENCE, **asked)
+    unread = found.pop("unread", [])
     if as_json:
-        output.print_json({"hits": found})
+        output.print_json(found)
     else:
-        _print(found)
-    for error in errors:
-        output.error(str(error), error.hint)
-    return 1 if errors else 0
+        _print(found["hits"])
+    for each in unread:
+        output.error(f"{each['path']}: {each['message']}" if each["path"] else each["message"], each["hint"])
+    return 1 if unread else 0
 
 
-def _search(query: str, session: str | None, limit: int, where: Path) -> tuple[Hits, list[DagentdError]]:
-    """Through the daemon if it serves the project, for its index; else by reading everything."""
-    try:
-        return _through_daemon(query, session, limit, git.project_at(where).root), []
-    except NotRunning:
-        pass
-    except RpcError as error:
-        if error.code != NotFound.code:
-            raise
-    with reading(where) as store:
-        return by_reading(store, query, session, limit)
-
-
-def _through_daemon(query: str, session: str | None, limit: int, root: Path) -> Hits:
-    given: dict[str, Any] = {"query": query, "project": str(root), "limit": limit}
-    if session is not None:
-        given["sessionId"] = session
-    with Client(timeout=_PATIENCE) as daemon:
-        return list(daemon.call("session.search", **given)["hits"])
-
-
-def _print(found: Hits) -> None:
+def _print(found: list[dict[str, Any]]) -> None:
     columns = [Column("session", style="cyan"), Column("role"), Column("when"), Column("", wrap=True)]
     rows = ((_session(hit), hit["role"], _when(hit["timestamp"]), hit["snippet"]) for hit in found)
     output.table(columns, rows, empty="Nothing found.")

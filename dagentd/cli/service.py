@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from dagentd.cli import output
-from dagentd.jobs import service as job
-from dagentd.jobs import units
+from dagentd.jobs import service_files
+from dagentd.jobs import user_service as job
 
 
 @click.group()
@@ -25,7 +25,7 @@ def install(socket: bool) -> None:
     It does not start now, and what runs is left alone. Installing again brings the files up to date.
     """
     manager = job.manager()
-    plan = job.plan_install(manager, units.program(), socket, job.present(manager))
+    plan = job.plan_install(manager, service_files.program(), socket, job.present(manager))
     report = job.apply(plan, manager)
     tell(report)
     if not (report.written or report.removed):

@@ -7,47 +7,79 @@ from typing import Any
 
 import click
 
+from dagentd.adapters import git
 from dagentd.cli import output
 from dagentd.cli.gone import print_list as print_gone
 from dagentd.cli.output import Column
 from dagentd.cli.paused import in_brief
-from dagentd.cli.project import json_option, reading, settings_of, under_way
-from dagentd.errors import DagentdError
-from dagentd.jobs import summary
-from dagentd.jobs.gone import sessions as gone_sessions
-from dagentd.store.closed import closed
+from dagentd.cli.project import how_to_begin, json_option
+from dagentd.cli.verbs import Verbs, asking
 
 
 @click.command()
 @click.argument("where", metavar="[PATH]", required=False, default=".", type=click.Path(exists=True, path_type=Path))
 @click.option("--gone", "lost", is_flag=True, help="Those whose worktree is gone; `dagentd restore` brings one back.")
+@click.option("--agent", metavar="NAME", help="Only conversations of this agent: claude-code or codex.")
+@click.option("--worktree", metavar="NAME", help="Only those of this worktree.")
+@click.option("--since", metavar="TIME", help="Only conversations of agents with a line since then, as 2026-11-01.")
+@click.option("--parent", metavar="ID", help="The subagents of a conversation.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), help="How many at most.")
 @json_option
-def sessions(where: Path, lost: bool, as_json: bool) -> int:
-    """List the sessions of a repository.
+def sessions(where: Path, lost: bool, as_json: bool, **chosen: Any) -> int:
+    """List the sessions of a repository, and the conversations that other agents had in it.
 
-    PATH is any path in it; without one, the repository here.
+    PATH is any path in it; without one, the repository here. Conversations of Claude Code and Codex stand by worktree,
+    the last active first; of one that its agent has deleted, `dagentd restore` puts the transcript back.
     """
-    with reading(where) as store:
-        found = (gone_sessions if lost else summary.sessions)(store, settings_of(store.project))
-        root = str(store.project.root)
-        hidden = [] if lost else list(closed(store.project))
-    found = summary.with_compactions(found, under_way())
+    root = str(git.project_at(where).root)
+    with asking(where) as verbs:
+        answer = verbs.call("session.list", status="gone" if lost else None, **chosen)
+        found, closed = answer["sessions"], answer.get("closed", [])
+        none = "" if found or closed or lost else _none(where, root, verbs)
     if as_json:
         output.print_json({"project": root, "sessions": found})
     else:
-        print_gone(found) if lost else _print(found, root, hidden)
-        _tell_errors(found)
-    for error in hidden:
-        output.error(str(error), error.hint)
-    return 1 if hidden or any("error" in each for each in found) else 0
+        followed = [each for each in found if each.get("type") == "followed"]
+        own = [each for each in found if each.get("type") != "followed"]
+        if own or not followed:
+            print_gone(own) if lost else _print(own, none or f"No sessions in {root} that may be read.")
+        _print_followed(followed, root, bool(own))
+        _tell_errors(own)
+    for each in closed:
+        output.error(f"{each['path']}: {each['message']}", each["hint"])
+    return 1 if closed or any("error" in each for each in found) else 0
 
 
-def _print(found: list[dict[str, Any]], root: str, hidden: list[DagentdError]) -> None:
-    columns = [Column("session", style="cyan"), Column("worktree"), Column("status"), Column("messages", right=True),
-               Column("budget", right=True), Column("updated")]  # fmt: skip
-    none = f"No sessions in {root}: nothing under .dagent-worktrees/*/.dagent."
-    gone = f"{none} `dagentd sessions --gone` lists those that were there."
-    output.table(columns, map(_row, found), empty=f"No sessions in {root} that may be read." if hidden else gone)
+def _none(where: Path, root: str, verbs: Verbs) -> str:
+    gone = len(verbs.call("session.list", status="gone")["sessions"])
+    were = f" `dagentd sessions --gone` lists {gone} whose worktree is gone." if gone else ""
+    return f"No sessions in {root}. {how_to_begin(where, verbs.call)}{were}"
+
+
+def _print(found: list[dict[str, Any]], none: str) -> None:
+    numbers = [Column(name, right=True) for name in ("messages", "budget")]
+    columns = [Column("session", style="cyan"), Column("worktree"), Column("status"), *numbers, Column("updated")]
+    output.table(columns, map(_row, found), empty=none)
+
+
+def _print_followed(found: list[dict[str, Any]], root: str, below: bool) -> None:
+    """By worktree, in the order of their last activity."""
+    columns = [Column("session", style="cyan"), Column("agent"), Column("title", wrap=True),
+               Column("messages", right=True), Column("size", right=True), Column("last active"),
+               Column("")]  # fmt: skip
+    for number, worktree in enumerate(dict.fromkeys(each["worktree"] for each in found)):
+        if number or below:
+            output.line()
+        gone = "" if Path(worktree).is_dir() else " (gone)"
+        output.heading(f"{worktree.removeprefix(f'{root}/') or worktree}{gone}")
+        output.table(columns, [_followed(each) for each in found if each["worktree"] == worktree])
+
+
+def _followed(each: dict[str, Any]) -> tuple[object, ...]:
+    deleted = "deleted by its agent" if each["transcript"] == "deleted" else ""
+    note = ", ".join(filter(None, (each["status"] if each["status"] != "idle" else "", deleted)))
+    title, active = output.cut(each["title"] or "", 60), output.ago(each["lastActiveAt"])
+    return each["id"], each["agent"], title, each["total"], output.size(each["size"]), active, note
 
 
 def _tell_errors(found: list[dict[str, Any]]) -> None:
@@ -63,11 +95,12 @@ def _row(each: dict[str, Any]) -> tuple[object, ...]:
     return each["id"], Path(each["worktree"]).name, status, _messages(each), _budget(each), updated
 
 
+def _messages(each: dict[str, Any]) -> str:
+    """How many are in chat, and of how many that ever were, if some left it."""
+    messages, total = each.get("messages"), each.get("total")
+    return "" if messages is None else str(messages) if total in (None, messages) else f"{messages} of {total}"
+
+
 def _budget(each: dict[str, Any]) -> str:
     """Estimated by the sizes of files: `dagentd request SESSION --sizes` counts."""
     return output.share(each["budget"]["share"]) if "budget" in each else ""
-
-
-def _messages(each: dict[str, Any]) -> object:
-    stats = each.get("stats")
-    return stats.get("totalMessages") if isinstance(stats, dict) else None

@@ -9,20 +9,13 @@ import click
 
 from dagentd.cli import output
 from dagentd.cli.gone import tell_gone
+from dagentd.cli.naming import session_argument
 from dagentd.cli.paused import in_full
-from dagentd.cli.project import (
-    json_option,
-    project_option,
-    reading,
-    settings_of,
-    tell_problems,
-    under_way,
-    worktree_option,
-)
-from dagentd.jobs import pausing, summary
+from dagentd.cli.project import json_option, project_option, worktree_option
+from dagentd.cli.verbs import asking
 from dagentd.model.compaction.items import TITLES, in_words, items_of, record_of
-from dagentd.store.session import Session
 
+_LAST = 3  # messages that are shown
 _SHOWN = {
     "id": "session", "status": "status", "agentType": "role", "featureId": "feature", "taskId": "task",
     "taskState": "task state", "worktree": "worktree",
@@ -30,51 +23,88 @@ _SHOWN = {
 
 
 @click.command()
-@click.argument("session")
+@session_argument
 @project_option
 @worktree_option
 @json_option
 def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None:
     """Show a session: its state, its checkpoint, its last messages."""
-    with reading(where) as store:
-        found = store.session(session, worktree)
-        (document,) = summary.with_compactions([found.document()], under_way())
-        if as_json:
-            document |= summary.paused(store, found.id)
-            output.print_json({"session": document, "checkpoint": found.checkpoint()})
-            return
-        sizes = {} if found.folder.gone else summary.session(store, found.folder, settings_of(store.project))
-        _print(found, document, sizes, pausing.of_session(store, found.id))
-
-
-def _print(session: Session, document: dict[str, Any], sizes: dict[str, Any], paused: dict[str, Any] | None) -> None:
-    tell_gone(session)
-    messages, _ = session.messages(3)
-    shown = [(title, document[key]) for key, title in _SHOWN.items() if document.get(key)]
-    made, changed = (output.ago(document.get(key)) for key in ("createdAt", "updatedAt"))
-    output.fields([
-        *shown,
-        *([("paused", in_full(paused, session.id))] if paused is not None else []),
-        *([("compacting", f"began {output.ago(document['compacting'])}")] if "compacting" in document else []),
-        ("made", f"{made}, changed {changed}" if changed else made),
-        ("in chat", output.counted(session.in_chat, "message")),
-        *_budget(sizes),
-    ])  # fmt: skip
-    _print_checkpoint(session.checkpoint() or {})
-    if messages:
+    whose = {"sessionId": session, "worktree": worktree}
+    with asking(where) as verbs:
+        found = verbs.call("session.get", **whose)
+        checkpoint = verbs.call("session.getCheckpoint", **whose)
+        if "budget" in found:
+            found |= _counted(verbs.call("session.getCompactionMetrics", **whose)["tokens"], found["budget"]["limit"])
+        last = [] if as_json else verbs.call("session.getMessages", **whose, limit=_LAST)["messages"]
+    if as_json:
+        output.print_json({"session": found, "checkpoint": checkpoint})
+        return
+    tell_gone(found)
+    (_print_followed if found.get("type") == "followed" else _print)(found)
+    _print_checkpoint(checkpoint or {})
+    if last:
         output.line()
         output.heading("Last messages")
-    for message in messages:
+    for message in last:
         output.line(f"  {message.get('role')}: {_first_line(message.get('content'))}")
-    tell_problems(session.problems, session.project)
+    for problem in found.get("problems", ()):
+        output.problem(problem["message"], problem["hint"], problem["path"].removeprefix(f"{found['project']}/"))
 
 
-def _budget(sizes: dict[str, Any]) -> list[tuple[str, str]]:
-    """Estimated, because counting takes half a second."""
-    if "budget" not in sizes:
+def _counted(tokens: int, limit: int) -> dict[str, Any]:
+    """In the place of what was estimated for a list: as `compact --preview` counts."""
+    return {"tokens": tokens, "budget": {"limit": limit, "share": round(tokens / limit, 3), "estimated": False}}
+
+
+def _print(found: dict[str, Any]) -> None:
+    shown = [(title, found[key]) for key, title in _SHOWN.items() if found.get(key)]
+    made, changed = (output.ago(found.get(key)) for key in ("createdAt", "updatedAt"))
+    output.fields([
+        *shown,
+        *([("paused", in_full(found["paused"], found["id"]))] if "paused" in found else []),
+        *([("compacting", f"began {output.ago(found['compacting'])}")] if "compacting" in found else []),
+        ("made", f"{made}, changed {changed}" if changed else made),
+        ("messages", _messages(found)),
+        *_budget(found),
+    ])  # fmt: skip
+
+
+def _print_followed(found: dict[str, Any]) -> None:
+    made, last = output.ago(found["startedAt"]), output.ago(found["lastActiveAt"])
+    version, deleted = f" {found['version']}" if found["version"] else "", found["transcript"] == "deleted"
+    told = {
+        "session": found["id"],
+        "title": found["title"],
+        "agent": f"{found['agent']}{version}",
+        "model": found["model"],
+        "status": found["status"],
+        "worktree": found["worktree"],
+        "branch": found["branch"],
+        "forked from": found["forkedFrom"],
+        "parent": found["parent"],
+        "began": f"{made}, last active {last}" if last else made,
+        "messages": f"{found['total']}, {found['messages']} of them since the agent compacted",
+        "subagents": len(found["subagents"]) or None,
+        "kept": f"{found['kept'][-1]} ({output.size(found['size'])})",
+        "transcript": "deleted by its agent; `dagentd restore` puts it back" if deleted else None,
+        "go on by": found["resume"],
+    }  # fmt: skip
+    if not found["compactions"]:
+        told["messages"] = found["total"]
+    output.fields([(name, value) for name, value in told.items() if value])
+
+
+def _messages(found: dict[str, Any]) -> str:
+    """Documents of somebody else may not tell how many there ever were."""
+    known = {"in chat": found.get("messages"), "in total": found.get("total")}
+    return ", ".join(f"{count} {where}" for where, count in known.items() if count is not None) or "unknown"
+
+
+def _budget(found: dict[str, Any]) -> list[tuple[str, str]]:
+    if "budget" not in found:
         return []
-    share, limit = output.share(sizes["budget"]["share"]), output.tokens(sizes["budget"]["limit"])
-    return [("budget", f"about {output.tokens(sizes['tokens'])}, {share} of {limit}")]
+    share, limit = output.share(found["budget"]["share"]), output.tokens(found["budget"]["limit"])
+    return [("budget", f"{output.tokens(found['tokens'])}, {share} of {limit}")]
 
 
 def _print_checkpoint(checkpoint: dict[str, Any]) -> None:

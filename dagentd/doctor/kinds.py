@@ -1,15 +1,115 @@
 """The one table of what can be wrong: the cause, what to do, how grave it is, and what mends it safely. `status` judges
-by it, the doctor explains by it, and README.md shows it."""
+by it, the doctor explains by it, and docs/troubleshooting.md shows it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from dagentd.adapters import disk
-from dagentd.doctor import mends
+from dagentd import paths
+from dagentd.adapters.files import disk
+from dagentd.errors import Conflict, NotRunning
 from dagentd.model.problem import Problem
+from dagentd.model.project import Project
+
+# What mends a problem without losing anything; each says what it did and how to undo it. What that takes is loaded
+# when it is done: the daemon reads the table of problems at its start.
+
+_SCAN = 600.0  # seconds for the daemon to look at a whole project
+
+
+def look_again(problem: Problem) -> str:
+    """Everything that is due in the project: by the daemon if it has the lock."""
+    project = _project(problem)
+    if not _scanned(project):
+        from dagentd import oneshot, settings
+
+        oneshot.once(project, settings.load(paths.config_file(), paths.project_config_file(project.root)))
+    return f"{project.root} was looked at again; nothing was removed, so there is nothing to undo."
+
+
+def install_hooks(problem: Problem) -> str:
+    from dagentd.jobs import hooks
+
+    project = _project(problem)
+    hooks.install(project)
+    return f"The hooks were installed; undo it with `dagentd hooks uninstall {project.root}`."
+
+
+def exclude(problem: Problem) -> str:
+    from dagentd.jobs import exclude as job
+
+    project = _project(problem)
+    with disk.explained(job.file_of(project)):
+        added = job.add(project)
+    return f"{', '.join(added)} were added to {job.file_of(project)}; `dagentd remove` takes them out again."
+
+
+def close_to_others(problem: Problem) -> str:
+    path = Path(problem.path)
+    with disk.explained(path):
+        before = disk.seclude(path)
+    return f"{path} is yours alone now; undo it with `chmod {before:o} {path}`."
+
+
+def remove_socket(problem: Problem) -> str:
+    from dagentd.adapters.files.flock import clear_stale
+
+    clear_stale(Path(problem.path))
+    return f"{problem.path} was removed; a daemon makes it anew when it starts."
+
+
+def discard_index(problem: Problem) -> str:
+    from dagentd.adapters.files.flock import AlreadyRunning, single_instance
+    from dagentd.store.journal import index
+
+    try:
+        held = single_instance()  # until it is removed: a daemon that starts between would use it
+    except AlreadyRunning:
+        raise Conflict("a daemon uses it", path=problem.path, hint="dagentd stop; dagentd doctor --fix") from None
+    try:
+        index.discard(Path(problem.path))
+    finally:
+        held.release()
+    return f"{problem.path} was removed; it is a cache, made again from the journals."
+
+
+def renew_service(_: Problem) -> str:
+    from dagentd.jobs import service_files, user_service
+
+    manager = user_service.manager()
+    there = user_service.present(manager)
+    socket = manager.starter(True) in there if manager.name == "systemd" else False
+    user_service.apply(user_service.plan_install(manager, service_files.program(), socket, there), manager)
+    return "The service starts this dagentd now; undo it with `dagentd service uninstall`."
+
+
+def _project(problem: Problem) -> Project:
+    """The one that the path of the problem lies in."""
+    from dagentd.adapters import git
+
+    return git.project_at(Path(problem.path))
+
+
+def _scanned(project: Project) -> bool:
+    from dagentd.rpc.client import Client
+
+    try:
+        client = Client(timeout=_SCAN)
+    except NotRunning:
+        return False
+    with client as daemon:
+        served = [each["root"] for each in daemon.call("project.list")["projects"] if not each["readOnly"]]
+        if str(project.root) not in served:
+            return False
+        daemon.call("project.scan", project=str(project.root))
+    return True
+
+
+# The one table of what can be wrong: the cause, what to do, how grave it is, and what mends it safely. `status`
+# judges by it, the doctor explains by it, and README.md shows it.
 
 # degraded: the daemon cannot do its work; problem: somebody should do something; note: good to know.
 Level = Literal["degraded", "problem", "note"]
@@ -30,16 +130,17 @@ class Kind:
 
 _STORED = (
     Kind("journal", "A session's journal cannot be appended: a full or read-only disk, or missing permission.",
-         "Free space or give permission; nothing is acknowledged meanwhile.", "degraded", mends.look_again),
+         "Free space or give permission; nothing is acknowledged meanwhile.", "degraded", look_again),
     Kind("documents", "Documents behind the journal cannot be written, as above; the journal has everything.",
-         "Free space or give permission; they follow by themselves.", "degraded", mends.look_again),
+         "Free space or give permission; they follow by themselves.", "degraded", look_again),
     Kind("session-", "A session cannot be served: something else lies in the place of its files.",
-         "Move away what is named.", mend=mends.look_again),
+         "Move away what is named.", mend=look_again),
     Kind("newer", "A newer dagentd wrote records that this one does not know.", "Update dagentd."),
     Kind("journal-altered", "Another program changed or replaced a journal.",
          "Nothing: what was lost was put back.", "note"),
     Kind("journal-lost", "Another program overwrote a journal, and some messages are in no other file.",
-         "Copy a newer backup of the file over it, if there is one: what that has is taken in."),
+         "Copy a newer backup over the journal, if there is one: what that has is taken in. Else delete the list.",
+         "degraded", of_file=True),
     Kind("kept-by-copy", "The git folder is on another file system, or on one without hard links.",
          "Nothing: every message is written to both files.", "note"),
     Kind("torn", "A crash or power loss cut a record that had not been acknowledged.",
@@ -62,16 +163,20 @@ _STORED = (
     Kind("set-aside", "Files that made no sense, or the end of a torn journal, were kept beside their documents.",
          "Look at them, then delete them: nothing uses them.", "note"),
     Kind("unkept", "A journal is not linked into the git folder: it was made without dagentd, or restored.",
-         "dagentd run --once PATH", mend=mends.look_again),
+         "dagentd run --once PATH", mend=look_again),
     Kind("temps", "A process died while it wrote documents.", "dagentd run --once PATH, or start the daemon.", "note",
-         mends.look_again),
-    Kind("index", "The index is damaged. It is a cache.", "Remove it while no daemon runs.", mend=mends.discard_index),
+         look_again),
+    Kind("index", "The index is damaged. It is a cache.", "Remove it while no daemon runs.", mend=discard_index),
 )  # fmt: skip
 
 _WORK = (
     Kind("job-", "Something that the daemon does for a feature failed; it is tried again.",
-         "Do what the sentence says, then `dagentd run --once PATH`.", "degraded", mends.look_again),
+         "Do what the sentence says, then `dagentd run --once PATH`.", "degraded", look_again),
     Kind("context", "A session's context cannot be made or written.", "Do what the sentence says.", "note"),
+    Kind("feature-file", "A file of a feature makes no sense, so its sessions are told nothing of what is in it.",
+         "Mend the file; docs/formats.md shows how it looks.", "note"),
+    Kind("feature-name", "A file of a feature, or a field in it, has another name than the one it is read by.",
+         "Rename it; docs/formats.md shows each file.", "note"),
     Kind("migration-", "A file of an older format is damaged, or of a newer format.",
          "`dagentd migrate --dry-run` says what would be done; the file stays as it is.", "note", of_file=True),
     Kind("budget", "What cannot be compacted is over the budget alone.",
@@ -80,7 +185,14 @@ _WORK = (
          "`dagentd compact SESSION --again` once the model answers.", "note"),
     Kind("paused", "The file that says what is paused makes no sense, so all of the project counts as paused.",
          "`dagentd resume` sets it aside."),
+    Kind("memory", "The file of what is remembered cannot be read, or has lines that make no sense.",
+         "Mend or remove these lines; the rest counts."),
     Kind("agx", "A file or a lock of AGX is damaged, newer, or held.", "Do what the sentence says."),
+    Kind("agents-transcript", "A transcript of another agent cannot be read or kept.",
+         "Do what the sentence says; nothing else is held up by it.", "note", of_file=True),
+    Kind("agents-parked", "There is no room for more conversations of other agents.",
+         "Free space, raise `agents.max_bytes`, or `dagentd forget` some; the agents' own files stay meanwhile.",
+         "degraded"),
     Kind("no-key", "`compaction.backend` is `anthropic`, and dagentd was given no key.",
          "Set `compaction.api_key_command`, or DAGENTD_API_KEY for the daemon.", "note"),
     Kind("claude-missing", "`compaction.backend` is `claude-cli`, and there is no claude command.",
@@ -115,11 +227,11 @@ _PROJECTS = (
     Kind("project-settings", "A project's `.dagent/config.toml` has mistakes, or sets what only you may set; as above.",
          "Correct the file.", "degraded"),
     Kind("hooks-missing", "Git does not tell dagentd about commits: hooks were never installed, or were replaced.",
-         "dagentd hooks install PATH", "note", mends.install_hooks),
+         "dagentd hooks install PATH", "note", install_hooks),
     Kind("hooks-left-alone", "A hook is no shell script, is tracked, or lies outside of the repository.",
          "Add the line that `dagentd hooks status` names; dagentd works without it too.", "note"),
     Kind("exclude", "Git does not leave session files out, so an agent can commit them.", "dagentd init PATH",
-         mend=mends.exclude),
+         mend=exclude),
     Kind("tracked", "Session files are in git, so a checkout or merge changes them.",
          "git rm -r --cached .dagent", "note"),
     Kind("spool", "Many files wait in the spool, and no daemon takes them.", "dagentd start", "note"),
@@ -136,18 +248,18 @@ _MACHINE = (
          "Stop one of them; DAGENTD_SOCKET and XDG_STATE_HOME must belong together."),
     Kind("other-version", "The daemon is of another version than this command.", "dagentd restart"),
     Kind("stale-socket", "A daemon was killed and could not remove its socket.",
-         "Nothing: the next start removes it.", "note", mends.remove_socket),
+         "Nothing: the next start removes it.", "note", remove_socket),
     Kind("socket-squatted", "Something that is no socket is in its place.", "Move it away, then `dagentd start`."),
     Kind("socket-open", "Other users may enter the folder of the socket, or use the socket itself.",
-         "chmod 700 FOLDER; chmod 600 SOCKET", mend=mends.close_to_others),
+         "chmod 700 FOLDER; chmod 600 SOCKET", mend=close_to_others),
     Kind("socket-refused", "The folder of the socket cannot be made, or is not yours to write.",
          "Give your user permission, or set XDG_RUNTIME_DIR to a folder of yours."),
     Kind("state-open", "Other users may read the state folder, which holds parts of conversations.",
-         "chmod 700 FOLDER", mend=mends.close_to_others),
+         "chmod 700 FOLDER", mend=close_to_others),
     Kind("state-refused", "The state folder cannot be used: it is no folder, or not yours to write.",
          "Move away what is there, or give your user permission."),
     Kind("service-program", "The service starts a program that is not there: its virtualenv was removed.",
-         "dagentd service install", mend=mends.renew_service),
+         "dagentd service install", mend=renew_service),
     Kind("git-missing", "There is no git command: contexts cannot be made where libgit2 cannot read.",
          "Install git, or look at PATH."),
     Kind("git-old", "git is older than dagentd was tried with.", "Update git to 2.25 or later.", "note"),

@@ -1,17 +1,100 @@
-"""The entries of a legacy chat, whatever shape each has, as canonical messages in the order of the file.
-
-What is no message is rejected with its position; the original has it.
-"""
+"""The entries of a legacy chat, whatever shape each has, as canonical messages in the order of the file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dagentd.formats import moments, parts
-from dagentd.formats.parts import NoMessage
+from dagentd.formats import moments
 from dagentd.formats.shape import Rejected
 from dagentd.model import conversation, ids, jsontext
+
+# The parts of one legacy entry, whatever shape it has. An entry is kept if it says anything. One of an unknown role
+# is a system message: neither the user nor the agent may be made to say what perhaps they did not.
+
+_ROLES = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "outgoing": "assistant",
+    "task_to_harness": "assistant",
+    "incoming": "user",
+    "harness_to_task": "user",
+}
+_TAKEN = {"id", "role", "direction", "type", "content", "text", "timestamp", "metadata", "media"}
+_TOOL = {"toolName": "name", "toolInput": "input", "toolResult": "result"}
+
+Entry = dict[str, Any]
+
+
+class NoMessage(Exception):
+    """str() says why, as the end of a sentence that begins with the entry's number."""
+
+
+def content_of(entry: Entry, metadata: dict[str, Any]) -> Any:
+    """As it is written, whatever its type: lists of blocks are content too. Beside media or a tool's use it may be
+    missing."""
+    content = entry.get("content")
+    if content is None:
+        content = entry.get("text")
+    if content is not None:
+        return content
+    if metadata.get("media") or metadata.get("toolUse"):
+        return ""
+    raise NoMessage("has no text")
+
+
+def metadata_of(entry: Entry) -> dict[str, Any]:
+    given, media, own_id = entry.get("metadata"), entry.get("media"), entry.get("id")
+    metadata = dict(given) if isinstance(given, dict) else {} if given is None else {"originalMetadata": given}
+    if metadata and "toolUse" not in metadata:
+        tool = {new: metadata.pop(old) for old, new in _TOOL.items() if metadata.get(old) is not None}
+        metadata |= {"toolUse": tool} if tool else {}
+    if media is not None:
+        metadata.setdefault("media", media)
+    if own_id is not None and not isinstance(own_id, str):
+        metadata["originalId"] = own_id
+    return metadata
+
+
+def role_of(entry: Entry, internal: bool) -> tuple[Any, str, dict[str, Any]]:
+    """The role as it is written and as we have it, and as `originalType` and `originalRole` what ours does not say."""
+    said, kind = entry.get("role"), entry.get("type")
+    if said is None:
+        said = entry.get("direction")
+    role, original = _known(said), {}
+    if kind is not None and (internal or (kind != said and (role or not _known(kind)))):
+        original["originalType"] = kind
+    if said is None:
+        return kind, _known(kind) or "system", original
+    if role is None:
+        original["originalRole" if original else "originalType"] = said
+    return said, role or _known(kind) or "system", original
+
+
+def _known(word: Any) -> str | None:
+    return (_ROLES.get(word) or _ROLES.get(word.strip().lower())) if isinstance(word, str) else None
+
+
+def other_fields(entry: Entry, content: Any, metadata: dict[str, Any]) -> dict[str, Any]:
+    """Fields that we do not know stay on the message, and those whose place another one took. One whose name has a
+    lone surrogate goes into the metadata: pydantic refuses it as a name, and so would every request."""
+    others: dict[str, Any] = {}
+    for key, value in entry.items():
+        if key not in _TAKEN:
+            (others if _is_name(key) else metadata)[key] = value
+    if entry.get("text") not in (None, content):
+        others["text"] = entry["text"]
+    if entry.get("media") not in (None, metadata.get("media")):
+        others["media"] = entry["media"]
+    if entry.get("role") is not None and "direction" in entry:
+        others["direction"] = entry["direction"]
+    return others
+
+
+def _is_name(key: str) -> bool:
+    return key.isascii() or not any("\ud800" <= character <= "\udfff" for character in key)
+
 
 _DEEPER = 4  # levels: a chat has the parts of an entry up to two deeper than the original had
 
@@ -49,9 +132,9 @@ class Reading:
     def _message(self, entry: Any) -> dict[str, Any]:
         if not isinstance(entry, dict):
             raise NoMessage(f"is {jsontext.kind(entry)}, not an object")
-        metadata = parts.metadata(entry)
-        content = parts.content(entry, metadata)
-        word, role, original = parts.role(entry, self._internal)
+        metadata = metadata_of(entry)
+        content = content_of(entry, metadata)
+        word, role, original = role_of(entry, self._internal)
         message_id = self._own_id(entry.get("id"), (word, entry.get("timestamp"), content))
         stamp = self._stamp(entry.get("timestamp"), original)
         metadata["migratedFrom"] = self._source
@@ -59,7 +142,7 @@ class Reading:
         if self._internal:
             metadata["internal"] = True
         message = {"id": message_id, "role": role, "content": content, "timestamp": stamp, "metadata": metadata}
-        message.update(parts.others(entry, content, metadata))
+        message.update(other_fields(entry, content, metadata))
         return conversation.with_text(message)
 
     def _own_id(self, given: Any, said: tuple[Any, Any, Any]) -> str:

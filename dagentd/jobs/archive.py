@@ -15,8 +15,8 @@ from dagentd.model.feature import Dag, Feature, Task
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.settings import Settings
-from dagentd.store import layout
-from dagentd.store.session import Session
+from dagentd.store.layout import layout
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 from dagentd.waiting import apart
 
@@ -74,10 +74,10 @@ def archive_ended(store: Store, feature: FeatureFolder, settings: Settings) -> l
 def _archive(store: Store, folder: SessionFolder, ends: Ends) -> bool:
     """Most have nothing to be done, which their small document tells."""
     try:
-        shown = store.document(folder) or layout.read_object(folder.document("session"))
+        shown = store.sessions.document(folder) or layout.read_object(folder.document("session"))
         if not plan(ends.of(shown.get("taskId", folder.task_id)), shown, None):
             return False
-        with store.use(folder) as session:
+        with store.sessions.use(folder) as session:
             fields = session.fields
             changes = plan(ends.of(fields.get("taskId", folder.task_id)), fields, _active_at(session))
             if changes:

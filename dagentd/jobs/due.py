@@ -106,9 +106,9 @@ def _kind(error: DagentdError) -> str:
 def in_project(store: Store, settings: Settings) -> Report:
     from dagentd.jobs.compaction import Compactor  # the daemon has its own way to it, and starts without
 
-    store.look_around()
+    store.reconciler.look_around()
     shared = Checkouts()
-    done = [each for feature in store.features() for each in _to_the_end(store, feature, settings, shared)]
+    done = [each for feature in store.catalogue.features() for each in _to_the_end(store, feature, settings, shared)]
     compacted = Compactor(ledger(paths.ledger_file())).compact_due(store, settings)
     lines = [Line(folder.id, folder.feature.tree.name, None, 0, told, []) for folder, told in compacted]
     found = report(store, done)

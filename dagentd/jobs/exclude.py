@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from dagentd.adapters import disk, files, publishing
+from dagentd.adapters.files import atomic, disk, fileio
 from dagentd.model.project import Project
 
 PATTERNS = (".dagent-worktrees/", ".dagent/", ".agx/")
@@ -71,10 +71,10 @@ def remove(project: Project) -> None:
 
 def _read(project: Project) -> str | None:
     try:
-        return files.read(file_of(project)).decode("utf-8", "surrogateescape")
+        return fileio.read(file_of(project)).decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return None
 
 
 def _write(project: Project, text: str) -> None:
-    publishing.put(file_of(project), text.encode("utf-8", "surrogateescape"))
+    atomic.put(file_of(project), text.encode("utf-8", "surrogateescape"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.store.session import Session
+from dagentd.store.sessions.session import Session
 
 VERSION = 1  # of the document: another number where a field changes its meaning or goes
 _ALL = 1 << 62

@@ -43,7 +43,11 @@ def _found(store: Store, session_id: str | None) -> str | None:
     that was paused may be removed since."""
     if session_id is None or session_id in store.pauses.now().sessions:
         return session_id
-    return session_id if any(each.id == session_id for each in store.folders()) else store.find(session_id).id
+    return (
+        session_id
+        if any(each.id == session_id for each in store.catalogue.folders())
+        else store.catalogue.find(session_id).id
+    )
 
 
 def _check_writable(store: Store) -> None:

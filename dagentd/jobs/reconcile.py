@@ -7,8 +7,8 @@ from typing import Any
 
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder
-from dagentd.store import layout
-from dagentd.store.session import Session
+from dagentd.store.layout import layout
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 
 
@@ -58,7 +58,7 @@ class Report:
 
 def reconcile(store: Store, feature: FeatureFolder, *, everything: bool = True) -> list[Line]:
     journals = {folder.journal for folder in layout.sessions(feature) if folder.journal.exists()}
-    turns = store.in_turn(feature, everything=everything)
+    turns = store.reconciler.in_turn(feature, everything=everything)
     return [_line(session, session.folder.journal in journals) for session in turns]
 
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, Literal, TypedDict
 
 from dagentd.model.jsontext import escaped
-from dagentd.model.rendering import closing, fenced, json_text, moment, opening, section
+from dagentd.model.prompt_text import closing, fenced, json_text, moment, opening, section
 
 _ABOUT = "The conversation so far, oldest first. The message to answer is not among these: it follows."
 # The API wants a user's turn first. Dropping what the assistant said would lose it; inventing a request

@@ -117,6 +117,7 @@ class Context(Document):
     agents_md: Any = None
     spec: Any = None
     attachments: Any = None
+    remembered: Any = None
     recent_commits: Any = None
     git_branch: Any = None
     git_commit: Any = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 
 from dagentd.errors import DagentdError
@@ -35,3 +35,9 @@ def still_wrong(known: list[Problem], now: list[Problem]) -> list[Problem]:
     """What is wrong now; what already was is wrong since we first saw it."""
     before = {(each.id, each.path, each.message): each for each in known}
     return [before.get((each.id, each.path, each.message), each) for each in now]
+
+
+# What a check finds: the id of its kind, and the words.
+
+Finding = tuple[str, DagentdError]
+Findings = Iterator[Finding]

@@ -37,6 +37,10 @@ class Project:
         return self.own_dir / "paused.json"
 
     @property
+    def memory_file(self) -> Path:
+        return self.own_dir / "memory.jsonl"
+
+    @property
     def temp_dir(self) -> Path:
         return self.own_dir / "temp"
 

@@ -14,13 +14,15 @@ _END = object()
 
 class Record(NamedTuple):
     """`body` is the record without `t`, `at` and `more`; `message` holds a message's bytes, serialised once. `new`
-    says that whoever planned it knows that its message is not in the journal yet."""
+    says that whoever planned it knows that its message is not in the journal yet; `told` how watchers hear of it, where
+    what it holds does not say so."""
 
     t: str
     at: str
     body: dict[str, Any]
     message: bytes = b""
     new: bool = False
+    told: dict[str, Any] | None = None
 
     def line(self, more: bool = False) -> bytes:
         """`more` says that the next record belongs to the same append: of a group, all count or none."""
@@ -41,6 +43,11 @@ def message(raw: dict[str, Any], line: bytes, at: str, after: Any = _END) -> Rec
     if after is not _END:
         body["after"] = after
     return Record("message", at, body, line, True)
+
+
+def glanced(record: Record, shown: int) -> Record:
+    """The same message, from a chat of which it is yet to be judged what it lacks of that which was `shown`."""
+    return record._replace(body={**record.body, "glanced": shown}) if record.t == "message" else record
 
 
 def edit(raw: dict[str, Any], line: bytes, at: str) -> Record:
@@ -69,6 +76,11 @@ def session(changes: dict[str, Any], at: str, base: dict[str, Any] | None = None
 def seen(documents: dict[str, str], at: str) -> Record:
     """Documents without a position were taken in: met again after a crash, these bytes have been counted."""
     return Record("seen", at, {"optional": True, "documents": documents})
+
+
+def order(ids: Sequence[str], at: str) -> Record:
+    """These messages stand in this order, in the places that they have now among all."""
+    return Record("order", at, {"optional": True, "ids": list(ids)})
 
 
 def parse(line: bytes) -> tuple[Record, bool]:

@@ -28,6 +28,7 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("Google", "ya29. GOCSPX-", rf"{_U}{{20,}}", "docs"),
     ("Alibaba, Tencent", "LTAI AKID", rf"{_DIGIT}{_W}{{16,}}\b", "gitleaks"),
     ("Yandex", "AQVN y0_ YCAJE YCM", rf"{_U}{{20,}}", "gitleaks"),
+    ("Yandex", "t1.", rf"{_U}{{8,300}}={{0,2}}\.{_U}{{86}}", "gitleaks"),
     ("DigitalOcean", "dop_v1_ doo_v1_ dor_v1_", rf"{_H}{{40,}}", "docs"),
     ("Heroku", "HRKU-", rf"{_U}{{20,}}", "docs"),
     ("Fly.io", "fo1_ fm1a_ fm1r_ fm1_ fm2_", r"[A-Za-z0-9+/=_,-]{30,}", "gitleaks"),
@@ -64,6 +65,7 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("Terraform, Infracost", "ico-", rf"{_DIGIT}{_W}{{32}}\b", "gitleaks"),
     # --- secrets themselves ---
     ("HashiCorp Vault", "hvs. hvb. hvr.", rf"{_U}{{20,}}", "docs"),
+    ("HashiCorp Vault, before 1.10", "s.", rf"(?=[A-Za-z]{{0,23}}\d){_W}{{24}}\b", "gitleaks"),
     ("Doppler", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[A-Za-z0-9_.]{20,}", "docs"),
     ("1Password", "ops_", rf"{_DIGIT}[A-Za-z0-9+/=_-]{{30,}}", "docs"),
     ("1Password", "A3-", r"[A-Z0-9]{6}-[A-Z0-9]{6}-?[A-Z0-9]{5}(?:-[A-Z0-9]{5}){3}", "gitleaks"),

@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_snake
 
 from dagentd.model.compaction.items import TITLES, quotes_of, with_quote
 from dagentd.model.documents import AgentDescription, Checkpoint, Context
-from dagentd.model.rendering import body, bullets, field, line, moment, section
+from dagentd.model.prompt_text import body, bullets, field, line, moment, section
 
 _ABOUT_CONTEXT = (
     "Where you work. CLAUDE.md, AGENTS.md and PROJECT.md are the project's own rules; the rest is information."
@@ -36,7 +36,16 @@ def context(found: Context | None) -> str:
     if found is None:
         return ""
     known = [
-        part for part in (*_project(found), *_feature(found), *_task(found), *_git(found), *_plan(found.plan)) if part
+        part
+        for part in (
+            *_project(found),
+            *_feature(found),
+            *_task(found),
+            *_remembered(found.remembered),
+            *_git(found),
+            *_plan(found.plan),
+        )
+        if part
     ]
     return section("context", _ABOUT_CONTEXT, *known) if known else ""
 
@@ -80,6 +89,14 @@ def _task(found: Context) -> list[str]:
         field("Tasks of the feature", found.dag_summary),
         bullets("These are", found.tasks),
     ]
+
+
+def _remembered(entries: Any) -> list[str]:
+    """A user's decisions and, apart from them, what agents noted for themselves."""
+    known = [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
+    decided = [each.get("text") for each in known if each.get("by") == "user"]
+    noted = [each.get("text") for each in known if each.get("by") != "user"]
+    return [bullets("The user decided", decided), bullets("Notes of agents, which decide nothing", noted)]
 
 
 def _known(ids: Any, about: Any) -> Any:

@@ -1,23 +1,129 @@
-"""The Python client of the daemon, with the standard library alone.
-
-from dagentd.rpc.client import Client
-
-with Client() as daemon:
-    daemon.call("session.addMessage", sessionId="dev-1", role="user", content="Hello")
-    for event in daemon.subscribe(types=["session:updated"]):
-        ...
-"""
+"""The Python client of the daemon, with the standard library alone."""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
+import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from dagentd import paths
-from dagentd.errors import NotRunning, Unreachable
-from dagentd.rpc.exchange import Exchange, RpcError
+from dagentd.errors import DagentdError, NotRunning, Unreachable
+from dagentd.model import jsontext
+from dagentd.rpc import protocol
+from dagentd.rpc.wire import Wire
+
+# Calls and answers over one connection that several threads share: each gets its own answer.
+
+T = TypeVar("T")
+
+
+class RpcError(DagentdError):
+    """What the daemon answered instead of a result."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        known = data if isinstance(data, dict) else {}
+        super().__init__(message, path=known.get("path"), hint=known.get("hint", ""))
+        self.code = code
+        self.data = data
+
+
+class Exchange:
+    """There is no thread behind it: of those that wait, one reads for all."""
+
+    def __init__(self, path: Path, timeout: float | None) -> None:
+        self._timeout = timeout
+        self._wire = Wire(path, timeout)
+        self._ids = itertools.count(1)
+        self._changed = threading.Condition()
+        self._someone_reads = False
+        self._answers: dict[int, dict[str, Any] | None] = {}  # by the id of each call that is waited for
+        self._events: deque[Any] = deque()
+
+    def close(self) -> None:
+        self._wire.close()
+
+    def call(self, method: str, params: dict[str, Any]) -> Any:
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        number = next(self._ids)
+        self._answers[number] = None
+        try:
+            with contextlib.suppress(ConnectionError):  # the daemon may have said why before it hung up
+                self._wire.send(protocol.request(method, params, number))
+            return _result(self._wait(lambda: self._answers[number], deadline))
+        except TimeoutError:
+            raise Unreachable(f"no answer to {method} within {self._timeout} s", hint="dagentd status") from None
+        finally:
+            del self._answers[number]
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        try:
+            self._wire.send(protocol.notification(method, params))
+        except ConnectionError:
+            raise _ended() from None
+
+    def next_event(self) -> Any:
+        """However long it takes."""
+        return self._wait(lambda: self._events.popleft() if self._events else None, None)
+
+    def _wait(self, found: Callable[[], T | None], deadline: float | None) -> T:
+        with self._changed:
+            while (value := found()) is None:
+                if not self._someone_reads:
+                    self._take(self._read(deadline))
+                elif not self._changed.wait(None if deadline is None else deadline - time.monotonic()):
+                    raise TimeoutError
+            return value
+
+    def _read(self, deadline: float | None) -> bytes | None:
+        """The next line, read without holding the lock; then whoever waits looks again."""
+        self._someone_reads = True
+        self._changed.release()
+        try:
+            return self._wire.receive(deadline)
+        finally:
+            self._changed.acquire()
+            self._someone_reads = False
+            self._changed.notify_all()
+
+    def _take(self, line: bytes | None) -> None:
+        """For whoever asked. An error without an id is about the connection, and so for everyone."""
+        message = _message(line)
+        if message.get("method") == "event":
+            self._events.append(message.get("params"))
+            return
+        number = message.get("id")
+        for each in list(self._answers) if number is None else [number]:
+            if each in self._answers:  # else that call has given up
+                self._answers[each] = message
+
+
+def _message(line: bytes | None) -> dict[str, Any]:
+    if line is None:
+        raise _ended()
+    try:
+        message = jsontext.decode_own(line)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        raise Unreachable("what answers at the socket does not speak JSON-RPC", hint="dagentd restart")
+    return message
+
+
+def _result(answer: dict[str, Any]) -> Any:
+    if error := answer.get("error"):
+        raise RpcError(error["code"], error["message"], error.get("data"))
+    return answer.get("result")
+
+
+def _ended() -> Unreachable:
+    return Unreachable("the connection to the daemon ended", hint="What was asked last may be done: dagentd status")
+
 
 __all__ = ["Client", "NotRunning", "RpcError", "Subscription", "Unreachable"]
 

@@ -1,22 +1,191 @@
-"""One client: its lines are read, its calls answered, in the order that it may rely on."""
+"""One connection: lines in, answers and events out, in the order that was asked for, and never more than a client
+takes."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
+import struct
+import threading
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Set
+from dataclasses import dataclass
 from typing import Any
 
 from dagentd.errors import DagentdError
 from dagentd.events import Event
 from dagentd.rpc import protocol
-from dagentd.rpc.discovery import document
-from dagentd.rpc.methods import METHODS
-from dagentd.rpc.outbox import Closed, Outbox
+from dagentd.rpc.methods import METHODS, openrpc_document
 from dagentd.rpc.protocol import MAX_LINE, Call, Incoming, Refused
 from dagentd.rpc.service import Caller, Service
-from dagentd.rpc.turns import Turns
+from dagentd.waiting import right_of_way
+
+# What waits to be sent on one connection: bounded, so that a client that does not read harms nobody.
+
+_ROOM = 1 << 20  # bytes that may wait; one longer line may wait alone
+_PATIENCE = 60  # seconds in which a client must read something
+
+
+class Closed(Exception):
+    """The other side is gone, or did not read for too long."""
+
+
+class Outbox:
+    """Answers are sent at once by the thread that has them, unless events or late answers made a queue necessary:
+    then one thread sends everything in order."""
+
+    def __init__(self, connection: socket.socket, on_room: Callable[[], None]) -> None:
+        self._connection, self._on_room = connection, on_room
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _PATIENCE, 0))
+        self._lock = threading.RLock()  # itself, because a Condition's `with` is two calls of Python more
+        self._changed = threading.Condition(self._lock)
+        self._lines: deque[bytes] = deque()
+        self._size = 0
+        self._refused = False
+        self._closed = False
+        self._sender: threading.Thread | None = None
+
+    def answer(self, line: bytes) -> None:
+        """Send it at once, or queue it without waiting: whoever reads the requests waits for room before the next."""
+        with self._lock:
+            if self._sender is None:
+                self._send(line)
+            elif not self._closed:  # else nobody wants it any more
+                self._put(line)
+
+    def wait_for_room(self) -> None:
+        """Closed if there will be none."""
+        if self._size > _ROOM:
+            with self._changed:
+                self._changed.wait_for(lambda: self._size <= _ROOM or self._closed)
+        if self._closed:
+            raise Closed
+
+    def offer(self, line: bytes) -> bool:
+        """Queue a line if there is room; never waits."""
+        with self._changed:
+            self._refused = bool(self._size) and self._size + len(line) > _ROOM
+            if self._closed or self._refused:
+                return False
+            self._put(line)
+            return True
+
+    def queue(self) -> None:
+        """From now on others than the reading thread send too."""
+        with self._changed:
+            if self._sender is None and not self._closed:
+                self._sender = threading.Thread(target=self._run, name="rpc-send", daemon=True)
+                self._sender.start()
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._sender is not None and self._sender is not threading.current_thread():
+            self._sender.join(_PATIENCE)
+
+    def _put(self, line: bytes) -> None:
+        self._lines.append(line)
+        self._size += len(line)
+        self._changed.notify_all()
+
+    def _run(self) -> None:
+        while (line := self._next()) is not None:
+            try:
+                self._send(line)
+            except Closed:
+                return
+            with self._changed:
+                self._size -= len(line)
+                self._changed.notify_all()
+                room = self._refused and self._size == 0
+            if room:
+                self._on_room()
+
+    def _next(self) -> bytes | None:
+        with self._changed:
+            while not self._lines and not self._closed:
+                self._changed.wait()
+            return self._lines.popleft() if self._lines else None
+
+    def _send(self, line: bytes) -> None:
+        try:
+            self._connection.sendall(line)
+        except OSError:
+            with self._changed:
+                self._closed = True
+                self._changed.notify_all()
+            raise Closed from None
+
+
+# One client: its lines are read, its calls answered, in the order that it may rely on.
+
+# Whose turn it is on one connection: requests on one session one after the other, others beside each other.
+
+_WAITING = 32  # requests that may wait or run; then no more are read
+_RUNNING = 4  # of them at a time
+
+
+@dataclass(eq=False)
+class _Turn:
+    work: Callable[[], None]
+    sessions: Set[str]
+    running: bool = False
+
+
+class Turns:
+    """Each is done in a thread of its own; nobody else's slow requests hold it up."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._turns: list[_Turn] = []  # in the order they came
+
+    def __bool__(self) -> bool:
+        return bool(self._turns)
+
+    def concern(self, sessions: Set[str]) -> bool:
+        """Whether something of these sessions is still to be done."""
+        with self._changed:
+            return any(turn.sessions & sessions for turn in self._turns)
+
+    def add(self, work: Callable[[], None], sessions: Set[str]) -> None:
+        """Done after all that came before it on one of its sessions. Waits while there is too much to do: who sends
+        faster than we work is not read."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._turns) < _WAITING)
+            self._turns.append(_Turn(work, sessions))
+            self._start()
+
+    def finish(self) -> None:
+        """Wait until all is done."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._turns)
+
+    def _start(self) -> None:
+        while (turn := self._next()) is not None:
+            threading.Thread(target=self._run, args=(turn,), name="rpc-slow", daemon=True).start()
+
+    def _next(self) -> _Turn | None:
+        if sum(turn.running for turn in self._turns) >= _RUNNING:
+            return None
+        before: set[str] = set()
+        for turn in self._turns:
+            if not turn.running and not turn.sessions & before:
+                turn.running = True
+                return turn
+            before |= turn.sessions
+        return None
+
+    def _run(self, turn: _Turn) -> None:
+        try:
+            turn.work()
+        finally:
+            with self._changed:
+                self._turns.remove(turn)
+                self._start()
+                self._changed.notify_all()
+
 
 _CHUNK = 1 << 16
 
@@ -32,7 +201,7 @@ class Connection:
     def __init__(self, connection: socket.socket, service: Service) -> None:
         self._connection, self._service = connection, service
         self._outbox = Outbox(connection, self._has_room)
-        self._caller = Caller(service, self._deliver, document)
+        self._caller = Caller(service, self._deliver, openrpc_document)
         self._turns = Turns()
         self._asked = False  # something is read of it that is not answered yet
         self._heard = time.monotonic()
@@ -92,17 +261,28 @@ class Connection:
         if incoming is None:
             return
         if not incoming.batch and not self._turns and not _is_slow(incoming.entries[0]):
-            self._answer(incoming)  # nearly always: nothing to wait for
+            self._answer_now(incoming)  # nearly always: nothing to wait for
             return
         sessions = {session for call in incoming.calls if (session := _session(call)) is not None}
         if any(map(_is_slow, incoming.entries)) or self._turns.concern(sessions):
             self._outbox.queue()
             self._turns.add(lambda: self._answer(incoming), sessions)
         else:
-            self._answer(incoming)
+            self._answer_now(incoming)
+
+    def _answer_now(self, incoming: Incoming) -> None:
+        """Before all that nobody waits for. Not while it is sent: its client may read late."""
+        with right_of_way:
+            line = self._line(incoming)
+        self._send(line)
 
     def _answer(self, incoming: Incoming) -> None:
-        line = incoming.answer([self._outcome(entry) for entry in incoming.entries if isinstance(entry, Call)])
+        self._send(self._line(incoming))
+
+    def _line(self, incoming: Incoming) -> bytes | None:
+        return incoming.answer([self._outcome(entry) for entry in incoming.entries if isinstance(entry, Call)])
+
+    def _send(self, line: bytes | None) -> None:
         if line is not None:
             self._outbox.answer(line)
 
@@ -118,8 +298,8 @@ class Connection:
         except Exception as error:  # what we did not expect is logged where the answer is made
             return error
 
-    def _deliver(self, event: Event) -> bool:
-        return self._outbox.offer(b'{"jsonrpc": "2.0", "method": "event", "params": ' + event.json + b"}\n")
+    def _deliver(self, event: Event, subscription: str) -> bool:
+        return self._outbox.offer(b'{"jsonrpc": "2.0", "method": "event", "params": ' + event.to(subscription) + b"}\n")
 
     def _has_room(self) -> None:
         for subscription in tuple(self._caller.subscriptions):

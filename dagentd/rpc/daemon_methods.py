@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dagentd.errors import InvalidInput
 from dagentd.rpc import params
 from dagentd.rpc.service import Caller, store_at
 
@@ -36,9 +37,11 @@ def subscribe(caller: Caller, given: params.Subscribe) -> dict[str, Any]:
 
 def unsubscribe(caller: Caller, given: params.Unsubscribe) -> dict[str, Any]:
     """No more events for this subscription."""
-    if given.subscription in caller.subscriptions:
-        caller.subscriptions.remove(given.subscription)
-        caller.service.events.unsubscribe(given.subscription)
+    if given.subscription not in caller.subscriptions:
+        hint = "`events.subscribe` answers with its id; it counts on the same connection."
+        raise InvalidInput(f"no subscription {given.subscription[:60]!a}", hint=hint)
+    caller.subscriptions.remove(given.subscription)
+    caller.service.events.unsubscribe(given.subscription)
     return {}
 
 

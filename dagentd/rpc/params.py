@@ -7,7 +7,17 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from dagentd.agx.lifecycle import State
+from dagentd.events import EventType
 from dagentd.model.ids import AgentType, SessionType, TaskState
+from dagentd.store.memory import By
+
+SessionStatus = Literal["active", "idle", "archived", "gone"]
+
+
+def _shape(name: str) -> dict[str, Any]:
+    """One that `results` has, for `rpc.discover`; what is given is looked at when it is used."""
+    return {"x-shape": name}
 
 
 class Params(BaseModel):
@@ -55,6 +65,13 @@ class OfFeature(Params):
     worktree: str | None = None
 
 
+class CreateFeature(Params):
+    project: str
+    feature_id: str
+    name: str | None = None
+    description: str | None = None
+
+
 class Features(Params):
     project: str | None = None
 
@@ -70,9 +87,17 @@ class OfSession(Params):
 
 
 class Sessions(Params):
+    """`agent`, `since` (of the last activity) and `parent` choose among conversations of other agents, of which a
+    subagent's are listed only by their `parent`; `worktree` is a path or a name."""
+
     project: str | None = None
     feature_id: str | None = None
-    status: str | None = None
+    status: SessionStatus | None = None
+    agent: str | None = None
+    worktree: str | None = None
+    since: str | None = None
+    parent: str | None = None
+    limit: int | None = Field(default=None, ge=1)
 
 
 class GetOrCreate(Params):
@@ -89,6 +114,20 @@ class Restore(OfSession):
     """`featureId` is where it goes; `worktree` chooses where several have the feature."""
 
 
+class Archive(OfSession):
+    """`archived: false` takes it back."""
+
+    archived: bool = True
+
+
+class UsageReport(Params):
+    """Of one project, or of all; `since` is a moment or a day."""
+
+    by: Literal["day", "model", "worktree", "session", "agent"] = "day"
+    project: str | None = None
+    since: str | None = None
+
+
 class AddMessage(OfSession):
     role: Literal["user", "assistant", "system"]
     content: Any
@@ -97,7 +136,7 @@ class AddMessage(OfSession):
 
 
 class AddMessages(OfSession):
-    messages: list[dict[str, Any]] = Field(min_length=1)
+    messages: list[dict[str, Any]] = Field(min_length=1, json_schema_extra={"items": _shape("NewMessage")})
 
 
 class Messages(OfSession):
@@ -122,11 +161,11 @@ class UpdateCheckpoint(OfSession):
 
 
 class UpdateContext(OfSession):
-    context: dict[str, Any]
+    context: dict[str, Any] = Field(json_schema_extra=_shape("Context"))
 
 
 class SetAgentDescription(OfSession):
-    agent_description: dict[str, Any]
+    agent_description: dict[str, Any] = Field(json_schema_extra=_shape("AgentDescription"))
 
 
 class PreviewRequest(OfSession):
@@ -142,7 +181,7 @@ class BuildRequest(PreviewRequest):
 
 class AgxSessions(Params):
     project: str | None = None
-    state: str | None = None
+    state: State | None = None
 
 
 class OfAgx(Params):
@@ -191,8 +230,44 @@ class Pin(OfSession):
     pinned: bool = True
 
 
+class Brief(Params):
+    """Of a session, or of the last one at work in `worktree`, by its path or its name."""
+
+    session_id: str | None = None
+    project: str | None = None
+    worktree: str | None = None
+    tokens: int = Field(default=2000, ge=200, le=20_000)
+
+
+class Remember(Params):
+    """`text` is what is new; `confirms` makes a decision of a note. For `featureId`, else for `worktree`, else for the
+    whole project. What is `by` an agent is a note, and for a worktree alone."""
+
+    project: str
+    text: str | None = None
+    confirms: str | None = None
+    by: By = "agent"
+    feature_id: str | None = None
+    worktree: str | None = None
+    session_id: str | None = None
+
+
+class Recall(Params):
+    """`worktree`, a path, asks for what somebody at work there is told; `by` for decisions or for notes alone."""
+
+    project: str
+    worktree: str | None = None
+    by: By | None = None
+
+
+class Withdraw(Params):
+    project: str
+    id: str
+    by: By = "agent"
+
+
 class Subscribe(Params):
-    types: list[str] | None = None
+    types: list[EventType] | None = None
     project: str | None = None
     session_id: str | None = None
     since: int | None = None

@@ -2,14 +2,157 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import traceback
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, LimitReached, expected
 from dagentd.model import jsontext
-from dagentd.rpc.answers import Bug as Bug
-from dagentd.rpc.answers import Id, answers
-from dagentd.rpc.frames import ParseError, parse
+from dagentd.model.jsontext import Encoded
+
+# A line from the socket as JSON, held to the standard and to a depth that all else can cope with.
+
+# json reads what is nested up to Python's recursion limit, and what comes after it, deeper in the stack, would fail.
+MAX_DEPTH = 128
+
+
+class ParseError(DagentdError):
+    code = -32700
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"Parse error: {reason}", hint="Send each message as JSON in UTF-8 on one line.")
+
+
+def parse_frame(line: bytes) -> Any:
+    """Stricter than what is read from files: NaN and repeated keys are refused while the sender can mend them."""
+    try:
+        value = _decode(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ParseError(f"not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise ParseError(f"{error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise ParseError(f"nested deeper than {MAX_DEPTH}") from None
+    except ValueError:  # Python reads no integer of more than 4300 digits
+        raise ParseError("a number is too long") from None
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _deep(value):
+        raise ParseError(f"nested deeper than {MAX_DEPTH}")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ParseError("a key is twice in one object")
+    return result
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ParseError(f"{constant} is not JSON")
+
+
+def _deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [child for each in level for child in _children(each)]
+    return any(isinstance(each, dict | list) for each in level)
+
+
+def _children(value: Any) -> list[Any]:
+    """Those that can have children themselves."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [child for child in inside if isinstance(child, dict | list)]
+
+
+# Made once: json.loads makes a decoder for each call that has hooks, which costs more than a short line.
+_decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
+
+
+def _decode(text: str) -> Any:
+    """As JSONDecoder.decode, which looks for white space on both sides by regular expressions."""
+    if text.startswith(("{", "[")):
+        value, end = _decoder.raw_decode(text)
+        if end == len(text):
+            return value
+    return _decoder.decode(text)
+
+
+# What came of calls as JSON-RPC answers: results as they are, errors without tracebacks or text of sessions.
+
+Id = str | int | None
+
+# Kept free for each other answer: enough to say, with the longest id, that the answer itself does not fit.
+_SHORTEST = 2048
+
+_log = logging.getLogger(__name__)
+
+
+class Bug(Exception):
+    """An unexpected exception that is in the log already, under this reference."""
+
+    def __init__(self, reference: str) -> None:
+        super().__init__(reference)
+        self.reference = reference
+
+
+def encode_answers(settled: list[tuple[Id, Any]], room: int) -> list[bytes]:
+    """One for each, all together within the room: those that do not fit become an error that says so."""
+    room -= _SHORTEST * (len(settled) - 1)
+    encoded = []
+    for id, outcome in settled:
+        answer = _answer(id, outcome)
+        if len(answer) > room:
+            answer = _error(id, _too_big())
+        else:
+            room -= len(answer)
+        encoded.append(answer)
+    return encoded
+
+
+def _answer(id: Id, outcome: Any) -> bytes:
+    if isinstance(outcome, BaseException):
+        return _error(id, outcome)
+    try:
+        # The encoder is slow to begin with, so it gets the result and hardly ever the id.
+        known = str(id).encode() if type(id) is int else jsontext.encode(id)
+        result = outcome.data if isinstance(outcome, Encoded) else jsontext.encode(outcome)
+        return b'{"jsonrpc": "2.0", "result": ' + result + b', "id": ' + known + b"}"
+    except (TypeError, ValueError, RecursionError) as error:
+        return _error(id, error)
+
+
+def _error(id: Id, error: BaseException) -> bytes:
+    known = expected(error)
+    told = _bug(error) if known is None else _expected(known)
+    return jsontext.encode({"jsonrpc": "2.0", "error": told, "id": id})
+
+
+def _expected(error: DagentdError) -> dict[str, Any]:
+    where = {} if error.path is None else {"path": error.path}
+    return {"code": error.code, "message": error.message, "data": {"hint": error.hint} | where}
+
+
+def _bug(error: BaseException) -> dict[str, Any]:
+    reference = error.reference if isinstance(error, Bug) else logged(error)
+    hint = f"This is a bug in dagentd; its log has the details under {reference}."
+    return {"code": DagentdError.code, "message": "Internal error", "data": {"hint": hint, "reference": reference}}
+
+
+def logged(error: BaseException) -> str:
+    """Only where it was: what it says may be text of a session. The same bug has the same reference."""
+    import hashlib  # 4 MB, which no client needs
+
+    name, where = type(error).__name__, "".join(traceback.format_tb(error.__traceback__))
+    reference = hashlib.sha256(f"{name}\n{where}".encode("utf-8", "backslashreplace")).hexdigest()[:12]
+    _log.error("internal error %s: %s\n%s", reference, name, where)
+    return reference
+
+
+def _too_big() -> LimitReached:
+    return LimitReached("the answer does not fit into one line", hint="Ask for less, or in several requests.")
+
 
 MAX_LINE = 16 * 1024 * 1024  # bytes, the newline not counted
 # Both bound the answer: a line of 16 MiB has room for eight million entries, each answered by a longer one.
@@ -70,7 +213,7 @@ class Incoming(NamedTuple):
                 settled.append((entry.id, outcome))
         if not settled:
             return None
-        lines = answers(settled, _ROOM)
+        lines = encode_answers(settled, _ROOM)
         return (b"[" + b",".join(lines) + b"]" if self.batch else lines[0]) + b"\n"
 
 
@@ -81,7 +224,7 @@ def read(line: bytes) -> Incoming | None:
     if len(line) > MAX_LINE + len(b"\n"):
         return _refused(_too_long())
     try:
-        value = parse(line)
+        value = parse_frame(line)
     except ParseError as error:
         return _refused(error)
     if not isinstance(value, list):
@@ -98,7 +241,7 @@ def too_long() -> bytes:
 
 def refusal(error: DagentdError) -> bytes:
     """An error that is no answer to a request, but about the connection."""
-    return answers([(None, error)], MAX_LINE)[0] + b"\n"
+    return encode_answers([(None, error)], MAX_LINE)[0] + b"\n"
 
 
 def request(method: str, params: Params, id: Id) -> bytes:

@@ -11,8 +11,9 @@ import threading
 import time
 from pathlib import Path
 
-from dagentd.adapters import disk
-from dagentd.errors import Conflict, LimitReached, NotAllowed
+from dagentd.adapters.files import disk
+from dagentd.adapters.files.flock import clear_stale
+from dagentd.errors import LimitReached, NotAllowed
 from dagentd.rpc import protocol
 from dagentd.rpc.connection import Connection
 from dagentd.rpc.service import Service
@@ -167,20 +168,6 @@ def _check_folder(folder: Path) -> None:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         told = "must be a folder of yours that nobody else can enter"
         raise NotAllowed(told, path=folder, hint=f"chmod 700 {folder}, or name another path in DAGENTD_SOCKET.")
-
-
-def clear_stale(path: Path) -> None:
-    """Remove a socket that nobody listens on. Anything else in its place is somebody's, and an error."""
-    try:
-        found = os.stat(path, follow_symlinks=False)
-    except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(found.st_mode):
-        raise NotAllowed("is in the place of the socket", path=path, hint="Move it away.")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        if probe.connect_ex(str(path)) == 0:
-            raise Conflict("another dagentd answers there", path=path, hint="dagentd status")
-    disk.remove(path)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -10,20 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dagentd.errors import Conflict, NotFound
-from dagentd.events import Event, Events
+from dagentd.events import Deliver, Events
 from dagentd.jobs.reconcile import Report
 from dagentd.model import jsontext
 from dagentd.model.project import Project, SessionFolder
 from dagentd.rpc.params import OfSession
 from dagentd.rpc.protocol import MAX_LINE
 from dagentd.settings import Settings
-from dagentd.store.session import Session
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 
 if TYPE_CHECKING:
-    from dagentd.jobs.agx import Agx
+    from dagentd.agents.followed import Followed
+    from dagentd.agx.agx import Agx
     from dagentd.jobs.compaction import Proposal
-    from dagentd.jobs.migration import File
+    from dagentd.jobs.migration.sources import File
 
 _ROOM = MAX_LINE - 4096  # for a list in an answer: the rest of the line is less
 
@@ -86,6 +87,10 @@ class Service(Protocol):
     def agx(self) -> Agx: ...
 
     @property
+    def followed(self) -> Followed:
+        """The conversations of other agents."""
+
+    @property
     def compacting(self) -> Compacting: ...
 
     @property
@@ -101,7 +106,7 @@ class Caller:
     """One connection, as its methods see it."""
 
     service: Service
-    deliver: Callable[[Event], bool]
+    deliver: Deliver
     discover: Callable[[], dict[str, Any]]
     subscriptions: set[str] = field(default_factory=set)
 
@@ -140,12 +145,12 @@ def session_of(service: Service, given: OfSession) -> Iterator[tuple[Store, Sess
     with contextlib.ExitStack() as stack:
         store = store_of(service, given.project, *where)
         try:
-            session = stack.enter_context(store.using(*where))
+            session = stack.enter_context(store.sessions.using(*where))
         except NotFound:  # the project was opened anew in this moment, for writing or for reading only
             store, before = store_of(service, given.project, *where), store
             if store is before:
                 raise
-            session = stack.enter_context(store.using(*where))
+            session = stack.enter_context(store.sessions.using(*where))
         yield store, session
 
 
@@ -156,8 +161,12 @@ def store_of(
     if project is not None:
         return store_at(service, project)
     stores = service.stores()
-    found = stores if len(stores) == 1 else [each for each in stores if each.has(session_id, worktree, feature_id)]
-    found = found or [each for each in stores if each.gone(session_id)]
+    found = (
+        stores
+        if len(stores) == 1
+        else [each for each in stores if each.catalogue.has(session_id, worktree, feature_id)]
+    )
+    found = found or [each for each in stores if each.catalogue.gone(session_id)]
     if len(found) == 1:
         return found[0]
     if not found:

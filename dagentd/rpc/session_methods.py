@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 from dagentd.errors import InvalidInput, LimitReached
-from dagentd.jobs import gone, summary
+from dagentd.jobs import retention, summaries
 from dagentd.model.conversation import with_text
 from dagentd.model.documents import AgentDescription, Context, Document
 from dagentd.model.jsontext import Encoded, Undecodable
-from dagentd.rpc import params
+from dagentd.rpc import followed_methods, params
 from dagentd.rpc.service import Caller, fitting, session_of, store_at, store_of
-from dagentd.store.session import Session
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 
 T = TypeVar("T")
@@ -27,22 +29,35 @@ def _with(caller: Caller, given: params.OfSession, act: Callable[[Store, Session
 
 def sessions(caller: Caller, given: params.Sessions) -> dict[str, Any]:
     """Summaries of sessions, with tokens and share of the budget; `compacting` says since when that is under way.
-    `gone` as `status` lists those without a worktree."""
+    `gone` as `status` lists those without a worktree; `closed` are folders that may not be looked into. Conversations
+    of other agents follow, the last active first; `agent`, `since` and `parent` list only such."""
+    followed = followed_methods.listed(caller, given)
+    if given.agent or given.since or given.parent:
+        return {"sessions": followed}
     stores = caller.service.stores() if given.project is None else [store_at(caller.service, given.project)]
-    of, listed = caller.service.settings_of, gone.sessions if given.status == "gone" else summary.sessions
+    of, listed = caller.service.settings_of, retention.gone_sessions if given.status == "gone" else summaries.sessions
     found = [each for store in stores for each in listed(store, of(store.project))]
     if given.feature_id is not None:
         found = [each for each in found if each.get("featureId") == given.feature_id]
     if given.status is not None:
         found = [each for each in found if each.get("status") == given.status]
-    return {"sessions": summary.with_compactions(found, caller.service.compacting.under_way())}
+    if given.worktree is not None:
+        found = [each for each in found if given.worktree in _names(each.get("worktree"))]
+    closed = [] if given.status == "gone" else [each for store in stores for each in summaries.closed(store)]
+    told = {"closed": closed} if closed else {}
+    own = summaries.with_compactions(found, caller.service.compacting.under_way())
+    return {"sessions": [*own, *followed][: given.limit], **told}
+
+
+def _names(worktree: object) -> tuple[str, ...]:
+    return (worktree, os.path.basename(worktree)) if isinstance(worktree, str) else ()
 
 
 def get_or_create(caller: Caller, given: params.GetOrCreate) -> dict[str, Any]:
     """The session of a feature or of a task's state, made and linked if there is none."""
     store = store_at(caller.service, given.project)
     where = (given.feature_id, given.task_id, given.task_state, given.worktree)
-    session = store.get_or_create(given.type, given.agent_type, *where)
+    session = store.maker.get_or_create(given.type, given.agent_type, *where)
     try:
         caller.service.give_context(store, session.folder)
         return session.document()
@@ -51,8 +66,15 @@ def get_or_create(caller: Caller, given: params.GetOrCreate) -> dict[str, Any]:
 
 
 def get(caller: Caller, given: params.OfSession) -> dict[str, Any]:
-    """A session: its document, its project and its worktree."""
-    return _with(caller, given, lambda store, held: {**held.document(), **summary.paused(store, held.id)})
+    """A session: its document, its project and its worktree; how many messages are in chat, its size beside the
+    budget, what is wrong with it, and whether it is paused, compacted just now, or gone with its worktree."""
+    service = caller.service
+
+    def act(store: Store, held: Session) -> dict[str, Any]:
+        known = summaries.whole(store, held, service.settings_of(store.project))
+        return summaries.with_compactions([known], service.compacting.under_way())[0]
+
+    return _with(caller, given, act)
 
 
 def add_message(caller: Caller, given: params.AddMessage) -> dict[str, Any]:
@@ -78,16 +100,20 @@ def _check_room(added: list[dict[str, Any]]) -> None:
 
 def messages(caller: Caller, given: params.Messages) -> dict[str, Any]:
     """The last messages in chat, and how many there are."""
-    found, total = _with(caller, given, lambda _, s: s.messages(given.limit, given.include_internal))
+    with session_of(caller.service, given) as (_, session):
+        found, total = session.messages(given.limit, given.include_internal)
+        gone = summaries.gone(session)
     shown = _fitting(found)
-    return {"messages": shown, "total": total, **({"more": True} if len(shown) < len(found) else {})}
+    return {"messages": shown, "total": total, **({"more": True} if len(shown) < len(found) else {}), **gone}
 
 
 def history(caller: Caller, given: params.History) -> dict[str, Any]:
     """Every message dagentd ever saw, in order, up to the one before `before`."""
-    found, more = _with(caller, given, lambda _, s: s.history(given.before, min(given.limit, 10_000)))
+    with session_of(caller.service, given) as (_, session):
+        found, more = session.history(given.before, min(given.limit, 10_000))
+        gone = summaries.gone(session)
     shown = _fitting(found)
-    return {"messages": shown, "more": more or len(shown) < len(found)}
+    return {"messages": shown, "more": more or len(shown) < len(found), **gone}
 
 
 def _fitting(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -100,11 +126,19 @@ def _fitting(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def search(caller: Caller, given: params.Search) -> dict[str, Any]:
     """Messages with all words of `query`, best first: every message ever seen, found by what it says now. Words in
-    quotes stand side by side; in the one-line `snippet` each match is in «guillemets»."""
+    quotes stand side by side; in the one-line `snippet` each match is in «guillemets». `unread` are sessions that could
+    not be searched. Conversations of other agents are searched too."""
+    if followed_methods.is_followed(given.session_id):
+        return {"hits": followed_methods.found(caller, given)}
     stores = caller.service.stores() if given.project is None else [store_at(caller.service, given.project)]
     from dagentd.jobs import search as searching
 
-    return {"hits": searching.by_index(stores, given.query, given.session_id, given.limit)}
+    hits, errors = searching.search(stores, given.query, given.session_id, given.limit)
+    unread = [{"message": error.message, "path": error.path, "hint": error.hint} for error in errors]
+    others = followed_methods.found(caller, given) if given.session_id is None else []
+    # Each index has its best first, and neither knows how good the other's are.
+    both = [hit for pair in zip_longest(hits, others) for hit in pair if hit is not None]
+    return {"hits": both[: given.limit], **({"unread": unread} if unread else {})}
 
 
 def clear_messages(caller: Caller, given: params.OfSession) -> dict[str, Any]:
@@ -168,7 +202,7 @@ def build_request(caller: Caller, given: params.BuildRequest) -> Encoded:
     """The request to send to a model, with the user's message; what would be over the limit is compacted first. What is
     over it all the same says so in `overLimit`, with its `parts`; with `strict` it is an error. `form` spares
     one of two copies of the conversation: `system` has it in `systemPrompt` alone, `messages` beside a `preamble`."""
-    from dagentd.jobs import request as requests
+    from dagentd.jobs import requests
 
     def act(store: Store, session: Session) -> Encoded:
         caller.service.freshen_context(store, session.folder)
@@ -181,7 +215,7 @@ def build_request(caller: Caller, given: params.BuildRequest) -> Encoded:
 
 def preview_request(caller: Caller, given: params.PreviewRequest) -> dict[str, Any]:
     """The same as buildRequest, with what each part costs."""
-    from dagentd.jobs import request as requests
+    from dagentd.jobs import requests
 
     def act(store: Store, session: Session) -> dict[str, Any]:
         caller.service.freshen_context(store, session.folder)
@@ -193,7 +227,7 @@ def preview_request(caller: Caller, given: params.PreviewRequest) -> dict[str, A
 def restore(caller: Caller, given: params.Restore) -> dict[str, Any]:
     """Bring a session whose worktree is gone back, into its feature or into `featureId`; its messages come with it."""
     store = store_of(caller.service, given.project, given.session_id)
-    session = store.restore(given.session_id, given.feature_id, given.worktree)
+    session = store.maker.restore(given.session_id, given.feature_id, given.worktree)
     try:
         caller.service.give_context(store, session.folder)
         return session.document()
@@ -201,11 +235,58 @@ def restore(caller: Caller, given: params.Restore) -> dict[str, Any]:
         session.leave()
 
 
-def archive(caller: Caller, given: params.OfSession) -> dict[str, Any]:
-    """Give a session the status `archived`; it can still be read."""
+def archive(caller: Caller, given: params.Archive) -> dict[str, Any]:
+    """Give a session the status `archived`; it can still be read. With `archived` false it is active again."""
 
     def act(_: Store, session: Session) -> dict[str, Any]:
-        session.archive()
+        session.archive() if given.archived else session.set(status="active")
         return session.document()
 
     return _with(caller, given, act)
+
+
+# `session.*` about compaction: what it would do, doing it, taking it back, and what must stay.
+
+
+def preview_compaction(caller: Caller, given: params.OfSession) -> dict[str, Any]:
+    """What a compaction would do, as a proposal with an id and a diff; nothing is changed."""
+    from dagentd.jobs.compaction import described
+
+    with session_of(caller.service, given) as (store, session):
+        return described(caller.service.compacting.preview(store, session.folder))
+
+
+def compact(caller: Caller, given: params.ForceCompact) -> dict[str, Any]:
+    """Compact now: what `proposalId` proposed, or what comes of it now. `again` does from history what was compacted
+    without a model."""
+    with session_of(caller.service, given) as (store, session):
+        return caller.service.compacting.compact(store, session.folder, given.proposal_id, given.again)
+
+
+def undo_compaction(caller: Caller, given: params.OfSession) -> dict[str, Any]:
+    """Take the last compaction back that is not undone yet: its messages and the checkpoint before it."""
+    with session_of(caller.service, given) as (_, session):
+        return caller.service.compacting.undo(session)
+
+
+def compaction_metrics(caller: Caller, given: params.OfSession) -> dict[str, Any]:
+    """What compaction did for a session so far."""
+    with session_of(caller.service, given) as (store, session):
+        return caller.service.compacting.metrics(store, session)
+
+
+def compactions(caller: Caller, given: params.OfSession) -> dict[str, Any]:
+    """The compactions of a session in order, each with what left chat by it and how the checkpoint changed."""
+    from dagentd.jobs.compaction import time_line
+
+    return {"compactions": _with(caller, given, lambda _, session: time_line(session))}
+
+
+def pin(caller: Caller, given: params.Pin) -> dict[str, Any]:
+    """Let an item stay in the checkpoint, or a message in chat, until it is unpinned."""
+    if given.item_id is None and given.message_id is None:
+        raise InvalidInput("what is to be pinned is missing", hint="Give `itemId` or `messageId`.")
+    with session_of(caller.service, given) as (store, session):
+        compacting = caller.service.compacting
+        compacting.pin(store, session, item=given.item_id, message=given.message_id, pinned=given.pinned)
+    return {"pinned": given.pinned}

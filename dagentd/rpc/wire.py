@@ -136,7 +136,7 @@ def _reach(connection: socket.socket, path: Path) -> None:
 
 
 def _not_running(path: Path) -> NotRunning:
-    return NotRunning("dagentd is not running", hint=f"dagentd start (nobody listens at {path})")
+    return NotRunning(f"dagentd is not running: nobody listens at {path}", hint="dagentd start")
 
 
 def _timeval(seconds: float) -> bytes:

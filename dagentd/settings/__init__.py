@@ -2,16 +2,131 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import stat
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import tomli
+
+from dagentd.adapters.files import beneath
 from dagentd.errors import InvalidInput
-from dagentd.settings import files
-from dagentd.settings.mistakes import TABLES, disorder, mistake
 from dagentd.settings.tables import PROJECT_MAY_SET, RULES
 from dagentd.settings.tables import Settings as Settings
+
+# One settings file from disk: nothing if it is missing, an error if it cannot be read as TOML.
+
+LARGEST = 1 << 20
+
+
+def read_file(file: Path, *, inside: Path | None = None) -> dict[str, Any]:
+    """The tables of the file. With `inside`, a file that is elsewhere behind its links is refused: it was
+    chosen by whoever wrote the repository, and errors show what they found."""
+    real, root = Path(os.path.realpath(file)), None if inside is None else Path(os.path.realpath(inside))
+    if root is not None and not real.is_relative_to(root):
+        if os.path.exists(real):
+            raise InvalidInput("is a link that leads out of the project", path=file)
+        return {}
+    try:
+        return _parsed(_bytes(real, root, file), file)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise InvalidInput(f"cannot be read: {error.strerror}", path=file) from None
+
+
+def _bytes(real: Path, root: Path | None, file: Path) -> bytes:
+    with os.fdopen(_opened(real, root), "rb") as source:
+        if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
+            raise InvalidInput("is not a regular file", path=file)
+        data = source.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise InvalidInput(f"is larger than {LARGEST} bytes", path=file)
+    return data
+
+
+def _opened(real: Path, root: Path | None) -> int:
+    """A pipe in the file's place cannot hold us, nor a link that was put there since, or on the way to it."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(real, flags) if root is None else beneath.opened_real(real, root, flags)
+
+
+def _parsed(data: bytes, file: Path) -> dict[str, Any]:
+    try:
+        return tomli.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidInput(f"is not valid UTF-8 at line {line}", path=file) from None
+    except tomli.TOMLDecodeError as error:
+        raise InvalidInput(f"is not valid TOML: {error.msg} at line {error.lineno}", path=file) from None
+    except RecursionError:
+        raise InvalidInput("is nested too deeply", path=file) from None
+    except ValueError as error:  # a number of more than 4300 digits
+        raise InvalidInput(f"is not valid TOML: {error}", path=file) from None
+
+
+# Mistakes in settings, in words: the key, what was found, and what it must be.
+
+TABLES = tuple(dict.fromkeys(key.split(".")[0] for key in RULES))
+
+# The first must be less than the second.
+_ORDERED = (
+    ("budget.target", "budget.threshold"),
+    ("budget.prompt_buffer", "budget.limit"),
+    ("watch.settle_ms", "watch.ceiling_ms"),
+)
+
+
+def mistake(key: str, value: Any, may_set: Set[str]) -> str | None:
+    """What is wrong with one entry of a file, if anything is."""
+    if key in TABLES:
+        return f"{key} is {_shown(value)}; it must be a table: [{key}]"
+    if key not in RULES:
+        # Without the value: a key that we do not know may be where somebody put a secret.
+        return f"{_cut(key)} is not a setting{_suggestion(key)}"
+    if key not in may_set:
+        return f"{key} cannot be set by a project; set it in your own settings"
+    if not RULES[key].holds(value):
+        return f"{key} is {_shown(value)}; it must be {RULES[key].allowed}"
+    return None
+
+
+def disorder(values: dict[str, Any], ignoring: Set[str]) -> list[tuple[str, str, str]]:
+    """Pairs of settings that are right alone and wrong together, with the sentence that says so."""
+    return [
+        (low, high, f"{low} is {values[low]}; it must be less than {high}, which is {values[high]}")
+        for low, high in _ORDERED
+        if not values[low] < values[high] and not {low, high} & ignoring
+    ]
+
+
+def _suggestion(key: str) -> str:
+    """The same name in another table is a better guess than a similar one in this."""
+    table, _, leaf = key.rpartition(".")
+    moved = [name for name in RULES if name.endswith(f".{leaf}")]
+    leaves = {name.split(".")[1]: name for name in RULES}
+    near = get_close_matches(key, RULES if table else (*TABLES, *leaves), 1)
+    if len(moved) == 1 or near:
+        best = moved[0] if len(moved) == 1 else near[0]
+        return f"; did you mean {leaves.get(best, best)}?"
+    known = [name for name in RULES if name.startswith(f"{table}.")] or TABLES
+    return f"; there are {', '.join(known)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "a table"
+    without_password = re.sub(r"//[^/@]*@", "//***@", json.dumps(value, default=str))
+    return _cut(without_password)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 @dataclass(frozen=True)
@@ -54,7 +169,7 @@ class _Reading:
 
     def take(self, file: Path, may_set: Set[str], inside: Path | None = None) -> None:
         try:
-            raw = files.read(file, inside=inside)
+            raw = read_file(file, inside=inside)
         except InvalidInput as error:
             self.mistakes.append(str(error))
             return

@@ -27,7 +27,7 @@ class _Read:
     problem: Problem | None = None
 
 
-class Current:
+class CurrentSettings:
     """Safe to call from any thread. Whoever asks has what the files say now; `look` is for what follows from a change,
     and finds out also where nobody asks."""
 

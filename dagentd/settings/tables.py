@@ -1,11 +1,81 @@
-"""The settings and their defaults, one class a table of the TOML file."""
+"""The settings, their defaults and their rules, one class a table of the TOML file."""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
-from dagentd.settings.rules import Rule, auto_or_number, choice, count, share, switch, text, texts
+# What a setting may be: each function gives a dataclass field with its default and its rule.
+
+
+class Rule(NamedTuple):
+    """`about` says what is set; `allowed` ends the sentence "it must be ..."; `kept` is how the value is held."""
+
+    about: str
+    holds: Callable[[Any], bool]
+    allowed: str
+    kept: Callable[[Any], Any]
+
+
+def switch(default: bool, about: str) -> Any:
+    return _ruled(about, default, lambda value: isinstance(value, bool), "true or false")
+
+
+def count(default: int, low: int, high: int, about: str) -> Any:
+    def holds(value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+    return _ruled(about, default, holds, f"a whole number from {low} to {high}")
+
+
+def share(default: float, about: str) -> Any:
+    def holds(value: Any) -> bool:
+        return _is_number(value) and 0 < value <= 1
+
+    return _ruled(about, default, holds, "a number above 0 and up to 1", float)
+
+
+def choice(default: str, *others: str, about: str) -> Any:
+    choices = (default, *others)
+    return _ruled(about, default, lambda value: value in choices, " or ".join(f'"{each}"' for each in choices))
+
+
+def auto_or_number(low: float, high: float, about: str) -> Any:
+    def holds(value: Any) -> bool:
+        return value == "auto" or (_is_number(value) and low <= value <= high)
+
+    return _ruled(about, "auto", holds, f'"auto" or a number from {low} to {high}')
+
+
+def text(default: str, pattern: str, allowed: str, about: str) -> Any:
+    return _ruled(about, default, lambda value: _matches(pattern, value), allowed)
+
+
+def texts(default: tuple[str, ...], pattern: str, allowed: str, about: str) -> Any:
+    def holds(value: Any) -> bool:
+        return isinstance(value, list) and all(_matches(pattern, each) for each in value)
+
+    return _ruled(about, default, holds, allowed, tuple)
+
+
+def _ruled(
+    about: str, default: Any, holds: Callable[[Any], bool], allowed: str, kept: Callable[[Any], Any] = lambda x: x
+) -> Any:
+    return field(default=default, metadata={"rule": Rule(about, holds, allowed, kept)})
+
+
+def _matches(pattern: str, value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII) is not None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+# The settings and their defaults, one class a table of the TOML file.
 
 _DAY = 86_400
 _MODEL = r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}"
@@ -103,6 +173,30 @@ class Agx:
 
 
 @dataclass(frozen=True)
+class Agents:
+    follow: tuple[str, ...] = texts(
+        ("claude-code", "codex"), "claude-code|codex", 'a list of "claude-code" and "codex"',
+        "the agents whose conversations are kept; none: an empty list",
+    )  # fmt: skip
+    scope: str = choice(
+        "registered", "all", about="keep conversations in registered projects, or in every folder of this machine"
+    )
+    ignore_paths: tuple[str, ...] = texts(
+        (), r"(/|~/)[^\0]*|~", "a list of absolute paths", "folders whose conversations are left alone"
+    )
+    keep_days: int = count(0, 0, 36_500, "days for which conversations without new lines are kept; 0: for good")
+    max_bytes: int = count(10_000_000_000, 0, 1 << 50, "bytes that all kept conversations may have")
+    max_attachment: int = count(1_048_576, 0, 1 << 30, "bytes of a tool's result in a file of its own that is kept")
+    context_chars: int = count(4_000, 0, 10_000, "characters that an agent is told at most when it begins")
+
+
+@dataclass(frozen=True)
+class Web:
+    port: int = count(0, 0, 65_535, "the port of `dagentd web`; 0: one that is free")
+    open: bool = switch(True, "open a browser with it")
+
+
+@dataclass(frozen=True)
 class Settings:
     budget: Budget = field(default_factory=Budget)
     tokens: Tokens = field(default_factory=Tokens)
@@ -114,6 +208,8 @@ class Settings:
     archive: Archive = field(default_factory=Archive)
     log: Log = field(default_factory=Log)
     agx: Agx = field(default_factory=Agx)
+    agents: Agents = field(default_factory=Agents)
+    web: Web = field(default_factory=Web)
 
 
 def _rules() -> dict[str, Rule]:

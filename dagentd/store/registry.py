@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import clock, disk, files, publishing
+from dagentd.adapters import clock
+from dagentd.adapters.files import atomic, disk, fileio
 from dagentd.errors import NotFound
 from dagentd.model.project import Project
-from dagentd.store.layout import read_object
-from dagentd.store.own_documents import write_document
+from dagentd.store.documents.document_edits import write_document
+from dagentd.store.layout.layout import read_object
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def _entry(raw: Any) -> Registered | None:
 def _mark(project: Project) -> str | None:
     """The id that the repository carries in its git folder."""
     try:
-        return files.read(project.own_dir / "id").decode("ascii", "replace").strip() or None
+        return fileio.read(project.own_dir / "id").decode("ascii", "replace").strip() or None
     except FileNotFoundError:
         return None
 
@@ -84,5 +85,5 @@ def _mark(project: Project) -> str | None:
 def _remark(project: Project) -> str:
     mark = uuid.uuid4().hex
     disk.make_folders(project.own_dir)
-    publishing.put(project.own_dir / "id", f"{mark}\n".encode())
+    atomic.put(project.own_dir / "id", f"{mark}\n".encode())
     return mark

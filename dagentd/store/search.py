@@ -7,18 +7,19 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters import beneath
+from dagentd.adapters.files import beneath
 from dagentd.errors import DagentdError
 from dagentd.model import conversation, records, times
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.query import Query, indexed
-from dagentd.store.index import Broken, discard
-from dagentd.store.journal import Journal, Line
-from dagentd.store.texts import Known, Row, Text, Texts
+from dagentd.store.journal.index import Broken, discard
+from dagentd.store.journal.journal import Journal, Line
+from dagentd.store.search_index import Known, Row, SearchIndex, Text
+from dagentd.waiting import right_of_way
 
 Message = dict[str, Any]
 Found = tuple[Path, Message]  # a journal and a message in it
@@ -54,7 +55,7 @@ def in_journals(index: Path | None, query: Query, journals: Iterable[Path], limi
         with contextlib.suppress(Broken), _spares.using(place) as texts:
             return _in_journals(texts, query, paths, limit)
         forget(place)
-    with contextlib.closing(Texts(None)) as texts:
+    with contextlib.closing(SearchIndex(None)) as texts:
         return _in_journals(texts, query, paths, limit)
 
 
@@ -64,14 +65,14 @@ class _Spares:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: dict[Path, tuple[Texts, threading.Timer]] = {}
+        self._held: dict[Path, tuple[SearchIndex, threading.Timer]] = {}
 
     @contextlib.contextmanager
-    def using(self, index: Path) -> Iterator[Texts]:
+    def using(self, index: Path) -> Iterator[SearchIndex]:
         texts = self._taken(index)
         if texts is None:
             with _in_turn():
-                texts = Texts(index)
+                texts = SearchIndex(index)
         try:
             yield texts
         except BaseException:
@@ -79,7 +80,7 @@ class _Spares:
             raise
         self._keep(index, texts)
 
-    def _taken(self, index: Path) -> Texts | None:
+    def _taken(self, index: Path) -> SearchIndex | None:
         with self._lock:
             texts, timer = self._held.pop(index, (None, None))
         if texts is None or timer is None:
@@ -90,7 +91,7 @@ class _Spares:
         texts.close()
         return None
 
-    def _keep(self, index: Path, texts: Texts) -> None:
+    def _keep(self, index: Path, texts: SearchIndex) -> None:
         timer = threading.Timer(_SPARE_FOR, self.close, (index, texts))
         timer.daemon = True
         with self._lock:
@@ -100,7 +101,7 @@ class _Spares:
         if not kept:
             texts.close()
 
-    def close(self, index: Path, only: Texts | None = None) -> None:
+    def close(self, index: Path, only: SearchIndex | None = None) -> None:
         with self._lock:
             texts, timer = self._held.get(index, (None, None))
             if texts is None or timer is None or only not in (None, texts):
@@ -120,7 +121,7 @@ def forget(index: Path) -> None:
         discard(index)
 
 
-def _in_journals(texts: Texts, query: Query, paths: list[Path], limit: int) -> list[Found]:
+def _in_journals(texts: SearchIndex, query: Query, paths: list[Path], limit: int) -> list[Found]:
     """A journal that does not hold what was indexed is indexed again; one that goes on changing is left out."""
     again: set[Path] = set()
     while True:
@@ -136,15 +137,17 @@ def _in_journals(texts: Texts, query: Query, paths: list[Path], limit: int) -> l
             again.add(path)
 
 
-def _followed(texts: Texts, paths: list[Path]) -> dict[int, Path]:
+def _followed(texts: SearchIndex, paths: list[Path]) -> dict[int, Path]:
     """The journals that can be read, by their keys, with everything indexed that is in them."""
     found = {known.key: path for path in paths if (known := follow(texts, path)) is not None}
-    with _in_turn():
-        anew = texts.tidy()
-    return _followed(texts, paths) if anew else found
+    if texts.untidy:
+        with _in_turn():
+            anew = texts.tidy()
+        return _followed(texts, paths) if anew else found
+    return found
 
 
-def follow(texts: Texts, path: Path) -> Known | None:
+def follow(texts: SearchIndex, path: Path) -> Known | None:
     """Index what a journal has gained. None if it cannot be read, which `status` tells."""
     try:
         while (known := _index(texts, path)) is None:
@@ -154,13 +157,12 @@ def follow(texts: Texts, path: Path) -> Known | None:
         return None
 
 
-def _index(texts: Texts, path: Path) -> Known | None:
+def _index(texts: SearchIndex, path: Path) -> Known | None:
     """From where it ends in the index. None if another search went on from there meanwhile: its work counts."""
     status = beneath.status(path)
     # A link changes ctime too, but nothing can change the content and leave it.
     seen = f"{status.st_dev} {status.st_ino} {status.st_size} {status.st_ctime_ns}"
-    with _in_turn():
-        known = texts.journal(path)
+    known = texts.known(path) or _made_known(texts, path)
     if known.seen == seen:
         return known
     with contextlib.closing(Journal.open_read(path)) as journal:
@@ -169,15 +171,25 @@ def _index(texts: Texts, path: Path) -> Known | None:
                 texts.forget(known.key)
             known = Known(known.key)
         for batch in _batches(journal.groups(known.pos)):
-            reached = replace(known, pos=batch[-1].end, sum=records.checksum(batch[-1].data), seen="")
-            if not _add(texts, path, known, reached, list(filter(None, map(_text, batch)))):
+            end = batch[-1].end  # of the last batch mostly that of the file, so that a short search takes one turn
+            as_seen = seen if end == status.st_size else ""
+            reached = replace(known, pos=end, sum=records.checksum(batch[-1].data), seen=as_seen)
+            if not _add(texts, path, known, reached, list(filter(None, map(_text, right_of_way.behind(batch))))):
                 return None
             known = reached
+            right_of_way.leave()  # a second batch is of one who has much to index: others come first from now on
+    if known.seen == seen:
+        return known
     reached = replace(known, seen=seen)
     return reached if _add(texts, path, known, reached, []) else None
 
 
-def _add(texts: Texts, path: Path, known: Known, reached: Known, found: list[Text]) -> bool:
+def _made_known(texts: SearchIndex, path: Path) -> Known:
+    with _in_turn():
+        return texts.journal(path)
+
+
+def _add(texts: SearchIndex, path: Path, known: Known, reached: Known, found: list[Text]) -> bool:
     with _in_turn():
         if texts.journal(path) != known:
             return False
@@ -186,10 +198,11 @@ def _add(texts: Texts, path: Path, known: Known, reached: Known, found: list[Tex
 
 
 def _batches(groups: Iterator[list[Line]]) -> Iterator[list[Line]]:
+    """Also parts of a group, which may be all of an import: it is whole, so that all of it counts."""
     batch: list[Line] = []
-    for group in groups:
-        batch += group
-        if batch and batch[-1].end - batch[0].start >= _BATCH:
+    for line in right_of_way.behind(chain.from_iterable(groups)):
+        batch.append(line)
+        if line.end - batch[0].start >= _BATCH:
             yield batch
             batch = []
     if batch:
@@ -225,7 +238,7 @@ def _read(paths: dict[int, Path], row: Row) -> Message:
 
 
 def matches(
-    texts: Texts, query: Query, journals: Iterable[int], read: Callable[[Row], Message], limit: int
+    texts: SearchIndex, query: Query, journals: Iterable[int], read: Callable[[Row], Message], limit: int
 ) -> list[tuple[Row, Message]]:
     """By the words of the query; one that has no words is looked for in the text itself, the newest first."""
     if query.terms:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from dagentd.adapters import beneath, disk, files
-from dagentd.adapters.git import worktrees
+from dagentd.adapters import git
+from dagentd.adapters.files import beneath, disk, fileio
 from dagentd.errors import DagentdError
 from dagentd.model.project import Project
-from dagentd.store import own_folder
 
 EVENTS = ("post-commit", "post-checkout", "post-merge", "post-rewrite")
 # Names looked at in one go; hooks leave at most four for each worktree. With more, `overflow` says to look everywhere.
@@ -39,7 +38,7 @@ class Spool:
         self._told: set[str] = set()
 
     def make(self) -> None:
-        own_folder.check(self._project, self._folder)
+        beneath.check_own_folder(self._project, self._folder)
         with disk.explained(self._folder):
             disk.make_folders(self._folder)
 
@@ -80,8 +79,8 @@ class Spool:
     def arrived(self, event: str, worktree: str, token: str) -> bool:
         """Whether a probe left word; it is removed."""
         try:
-            own_folder.check(self._project, self._folder)
-            found = files.read(self._folder / _probe(event, worktree)).strip() == token.encode()
+            beneath.check_own_folder(self._project, self._folder)
+            found = fileio.read(self._folder / _probe(event, worktree)).strip() == token.encode()
         except (FileNotFoundError, DagentdError):
             return False
         self._removed(_probe(event, worktree))
@@ -89,7 +88,7 @@ class Spool:
 
     def ping(self) -> None:
         """Leave a file that means nothing, for a daemon to take."""
-        own_folder.check(self._project, self._folder)
+        beneath.check_own_folder(self._project, self._folder)
         with disk.explained(self._folder / _PING), contextlib.suppress(FileExistsError):  # one that was never taken
             os.close(disk.create(self._folder / _PING))
 
@@ -102,7 +101,7 @@ class Spool:
     # --- inside ----------------------------------------------------------------------------------------------
 
     def _names(self) -> list[str]:
-        if not own_folder.is_own(self._project, self._folder):  # what is behind a link is not ours to take
+        if not beneath.is_own_folder(self._project, self._folder):  # what is behind a link is not ours to take
             return []
         try:
             with beneath.entries(self._folder) as entries:
@@ -114,7 +113,7 @@ class Spool:
         event, dot, worktree = name.partition(".")
         if not dot:
             return Note(event, self._project.root)
-        return Note(event, worktrees.checkout(self._project.common_dir, worktree))
+        return Note(event, git.checkout_of(self._project.common_dir, worktree))
 
     def _took(self, name: str) -> bool:
         """Whether there was word. The file stays, empty: to make a new one for each commit costs a hook up to 1 ms on
@@ -148,7 +147,7 @@ class Spool:
 
     def _removed(self, name: str) -> bool:
         """A folder stays, and so does what we may not remove; it is named once."""
-        if not own_folder.is_own(self._project, self._folder):
+        if not beneath.is_own_folder(self._project, self._folder):
             return False
         try:
             disk.remove(self._folder / name)

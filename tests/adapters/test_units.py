@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dagentd.errors import InvalidInput
-from dagentd.jobs import units
-from dagentd.jobs.units import Program
+from dagentd.jobs import service_files
+from dagentd.jobs.service_files import Program
 from tests.patience import patience
 
 ODD = "of 100% good & <bad> $names é"
@@ -31,8 +31,8 @@ def program(tmp_path: Path) -> Program:
 def folder(program: Program, tmp_path: Path) -> Path:
     made = tmp_path / "units"
     made.mkdir()
-    (made / "dagentd.service").write_bytes(units.service_unit(program))
-    (made / "dagentd.socket").write_bytes(units.socket_unit(program))
+    (made / "dagentd.service").write_bytes(service_files.service_unit(program))
+    (made / "dagentd.socket").write_bytes(service_files.socket_unit(program))
     return made
 
 
@@ -62,7 +62,7 @@ def test_the_check_can_fail(folder: Path, right: str, wrong: str) -> None:
 @pytest.mark.parametrize("path", ["/it's/dagentd", '/"it"/dagentd', "/it\\is/dagentd"])
 def test_a_path_that_systemd_refuses_is_refused_before_it_is_installed(path: str) -> None:
     with pytest.raises(InvalidInput, match="systemd starts no program"):
-        units.service_unit(Program((path,), {}))
+        service_files.service_unit(Program((path,), {}))
 
 
 def parsed(data: bytes) -> configparser.ConfigParser:
@@ -73,7 +73,7 @@ def parsed(data: bytes) -> configparser.ConfigParser:
 
 
 def test_the_service_is_watched_restarted_and_confined(program: Program) -> None:
-    service = dict(parsed(units.service_unit(program))["Service"])
+    service = dict(parsed(service_files.service_unit(program))["Service"])
     assert service.pop("ExecStart").endswith(" run")
     assert service.pop("Environment")
     assert service == {
@@ -94,18 +94,18 @@ def test_the_service_is_watched_restarted_and_confined(program: Program) -> None
 
 
 def test_the_socket_is_where_commands_look_for_it_and_only_for_its_user() -> None:
-    socket = parsed(units.socket_unit(Program(("/bin/dagentd",), {})))["Socket"]
+    socket = parsed(service_files.socket_unit(Program(("/bin/dagentd",), {})))["Socket"]
     assert dict(socket) == {
         "ListenStream": "%t/dagentd/dagentd.sock",
         "SocketMode": "0600",
         "DirectoryMode": "0700",
     }
-    moved = units.socket_unit(Program(("/bin/dagentd",), {"DAGENTD_SOCKET": "/run/100%/d.sock"}))
+    moved = service_files.socket_unit(Program(("/bin/dagentd",), {"DAGENTD_SOCKET": "/run/100%/d.sock"}))
     assert parsed(moved)["Socket"]["ListenStream"] == "/run/100%%/d.sock"
 
 
 def test_the_plist_of_launchd(program: Program) -> None:
-    assert plistlib.loads(units.plist(program)) == {
+    assert plistlib.loads(service_files.plist(program)) == {
         "Label": "org.dagentd",
         "ProgramArguments": [*program.command, "run"],
         "EnvironmentVariables": dict(program.environment),
@@ -122,10 +122,10 @@ def test_the_command_is_the_one_that_was_called(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "dagentd").symlink_to("real")
     monkeypatch.chdir(tmp_path)
     environ = {"XDG_STATE_HOME": "/state", "DAGENTD_SOCKET": "", "PATH": "/bin"}
-    found = units.program(["dagentd", "service", "install"], environ)
+    found = service_files.program(["dagentd", "service", "install"], environ)
     assert found == Program((str(tmp_path / "dagentd"),), {"XDG_STATE_HOME": "/state"})
 
 
 def test_without_such_a_command_python_runs_the_module(tmp_path: Path) -> None:
-    found = units.program([str(tmp_path / "dagentd" / "__main__.py")], {})
+    found = service_files.program([str(tmp_path / "dagentd" / "__main__.py")], {})
     assert Path(found.command[0]).is_absolute() and found.command[1:] == ("-m", "dagentd")

@@ -25,6 +25,7 @@ PARTS = (
     "migrating",
     "agx",
     "compacting",
+    "following",
     "resting",
 )
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from dagentd import paths
 from dagentd.adapters import clock
-from dagentd.jobs.agx import Agx
-from dagentd.model.agx import changed
-from dagentd.model.agx.config import Config
-from dagentd.model.agx.session import Git, new
+from dagentd.agx.agx import Agx
+from dagentd.agx.configuration import Config
+from dagentd.agx.session_document import Git, new
+from dagentd.agx.values import changed
 from dagentd.settings import Settings
 from tests.bench.limits import median_ms, replace_durably
 from tests.bench.report import Report

@@ -8,8 +8,8 @@ import threading
 import time
 from pathlib import Path
 
-from dagentd.adapters import disk
-from dagentd.store.session import Session
+from dagentd.adapters.files import disk
+from dagentd.store.sessions.session import Session
 from tests.bench.limits import RawLog, median_ms, replace_durably, write_plainly
 from tests.bench.report import Report
 from tests.bench.sessions import TEXT, filled, new_store

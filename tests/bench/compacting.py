@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.jobs.compaction import Compactor, How
-from dagentd.jobs.compaction.weighing import Scales
+from dagentd.jobs.compaction.scales import Scales
 from dagentd.model.compaction import local
 from dagentd.model.compaction.items import Record
 from dagentd.model.compaction.turns import turn
@@ -99,7 +99,7 @@ def _session(folder: Path) -> Iterator[Any]:
     folder.mkdir(parents=True)
     store = new_store(folder, 1)
     try:
-        yield store.get_or_create("feature", "pm", "f0")
+        yield store.maker.get_or_create("feature", "pm", "f0")
     finally:
         store.close()
 

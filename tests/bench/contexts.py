@@ -11,8 +11,8 @@ from dagentd.adapters.git import project_at
 from dagentd.jobs.context import rebuild
 from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.settings import Settings
-from dagentd.store import layout
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
+from dagentd.store.layout import layout
 from dagentd.store.store import Store
 from tests.bench.limits import median_ms, write_plainly
 from tests.bench.report import Report
@@ -28,8 +28,8 @@ def measure(folder: Path, report: Report) -> None:
     _make(root, worktree)
     store, shared, settings = Store(project_at(root), Index(None)), Checkouts(), Settings()
     for number in range(SESSIONS):
-        store.get_or_create("task", "dev", "login", f"t{number}", "in_dev").leave()
-    feature = store.feature("login")
+        store.maker.get_or_create("task", "dev", "login", f"t{number}", "in_dev").leave()
+    feature = store.catalogue.feature("login")
 
     def once() -> float:
         begin = time.perf_counter()

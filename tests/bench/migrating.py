@@ -17,7 +17,7 @@ from dagentd.adapters.git import project_at
 from dagentd.jobs import migration
 from dagentd.rpc.client import Client
 from dagentd.settings import Settings
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.bench.report import Report
 from tests.bench.served import serving
@@ -104,7 +104,7 @@ def _floor(chat: Path, folder: Path, repeats: int) -> float:
 def _migrate(root: Path) -> float:
     store = Store(project_at(root), Index(None))
     start = time.perf_counter()
-    done = [file for each in store.features() for file in migration.run(store, each, Settings())]
+    done = [file for each in store.catalogue.features() for file in migration.run(store, each, Settings())]
     taken = (time.perf_counter() - start) * 1000
     assert {file.action for file in done} == {"create"}
     store.close()

@@ -30,7 +30,7 @@ def measure(folder: Path, report: Report) -> None:
     _fill(store)
     assert store.search_file is not None
     _first(store, report)
-    journal = store.find("pm-feature-f0").journal
+    journal = store.catalogue.find("pm-feature-f0").journal
     report.figure("journal", f"{journal.stat().st_size / 1e6:.0f} MB")
     report.figure("index", f"{store.search_file.stat().st_size / 1e6:.0f} MB")
     _queries(store, report)
@@ -39,7 +39,7 @@ def measure(folder: Path, report: Report) -> None:
 
 def _first(store: Store, report: Report) -> None:
     """Beside it, somebody else adds messages to a short session and searches that."""
-    short = store.get_or_create("feature", "pm", "f1")
+    short = store.maker.get_or_create("feature", "pm", "f1")
     start, used = time.perf_counter(), time.process_time()
     first = threading.Thread(target=by_index, args=([store], "walrus", None, 20))
     taken: dict[str, list[float]] = {"adding": [], "searching": []}
@@ -56,7 +56,7 @@ def _first(store: Store, report: Report) -> None:
 
 
 def _fill(store: Store) -> None:
-    session = store.get_or_create("feature", "pm", "f0")
+    session = store.maker.get_or_create("feature", "pm", "f0")
     contents = _contents()
     for _ in range(COUNT // 1000):
         session.add([{"role": "user", "content": content} for content in islice(contents, 1000)])

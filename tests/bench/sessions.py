@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 from dagentd.adapters.git import project_at
-from dagentd.store.index import Index
-from dagentd.store.session import Session
+from dagentd.store.journal.index import Index
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 
 TEXT = "The quick brown fox jumps over the lazy dog and writes a test for it. " * 14 + "x" * 44  # 1 KiB
@@ -25,7 +25,7 @@ def new_store(folder: Path, features: int) -> Store:
 
 
 def filled(store: Store, feature: str, messages: int) -> Session:
-    session = store.get_or_create("feature", "pm", feature)
+    session = store.maker.get_or_create("feature", "pm", feature)
     held = session.messages(0)[1]
     for start in range(held, messages, 1000):
         count = min(1000, messages - start)

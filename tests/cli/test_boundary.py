@@ -28,7 +28,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException | int | 
             return outcome
 
         monkeypatch.setattr(cli._Commands, "get_command", lambda *_: click.Command("fail", callback=body))
-        return cli.run(["fail"])
+        return cli.run_command(["fail"])
 
     return run
 
@@ -56,10 +56,10 @@ def test_what_the_system_refuses_is_a_sentence_and_a_hint(failing: Failing, caps
 
 
 def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["confg"]) == 2
+    assert cli.run_command(["confg"]) == 2
     assert "Did you mean 'config'?" in capsys.readouterr().err
-    assert cli.run(["config", "--nonsense"]) == 2
-    assert cli.run([]) == 2
+    assert cli.run_command(["config", "--nonsense"]) == 2
+    assert cli.run_command([]) == 2
 
 
 def test_a_bug_is_told_briefly_and_kept_in_the_log(failing: Failing, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,7 +115,7 @@ def test_version() -> None:
 
 def test_help_lists_the_commands_and_loads_none() -> None:
     code = (
-        "import sys; from dagentd import cli; cli.run(['--help']);"
+        "import sys; from dagentd import cli; cli.run_command(['--help']);"
         "print([name for name in sys.modules if name.split('.')[0] in ('pydantic', 'rich', 'tomli', 'anthropic')"
         " or name.startswith(('dagentd.settings', 'dagentd.store', 'dagentd.cli.config'))], file=sys.stderr)"
     )

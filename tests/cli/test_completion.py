@@ -136,7 +136,7 @@ def test_nothing_heavy_is_loaded(arguments: list[str], shell: str, here: Path) -
     code = f"""if True:
         import sys
         from dagentd import cli
-        status = cli.run({arguments!r})
+        status = cli.run_command({arguments!r})
         assert status == 0, status
         print([name for name in {_HEAVY.split()!r} if name in sys.modules], file=sys.stderr)"""
     environment = {**os.environ, **({"_DAGENTD_COMPLETE": shell} if shell else {})}

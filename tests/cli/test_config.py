@@ -21,7 +21,7 @@ def test_the_settings_with_where_each_comes_from(user: Path, repo: Path, capsys:
     user.write_text("budget.limit = 5000\nlog.level = 'debug'\n")
     (repo / ".dagent").mkdir()
     (repo / ".dagent" / "config.toml").write_text("budget.limit = 7000\n")
-    assert cli.run(["config", str(repo)]) == 0
+    assert cli.run_command(["config", str(repo)]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["budget.limit", "7000", "project"] in lines
     assert ["log.level", "debug", "user"] in lines
@@ -30,7 +30,7 @@ def test_the_settings_with_where_each_comes_from(user: Path, repo: Path, capsys:
 
 
 def test_without_any_file(capsys: pytest.CaptureFixture[str], home: Path) -> None:
-    assert cli.run(["config"]) == 0
+    assert cli.run_command(["config"]) == 0
     shown = capsys.readouterr().out
     assert f"{paths.config_file()} (not there: defaults)" in shown
     assert str(paths.socket()) in shown
@@ -39,7 +39,7 @@ def test_without_any_file(capsys: pytest.CaptureFixture[str], home: Path) -> Non
 
 def test_as_json(user: Path, capsys: pytest.CaptureFixture[str]) -> None:
     user.write_text("budget.limit = 5000\n")
-    assert cli.run(["config", "--json"]) == 0
+    assert cli.run_command(["config", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["settings"]["budget"]["limit"] == 5000
     assert shown["settings"]["compaction"]["fallback_models"] == ["claude-haiku-4-5"]
@@ -50,7 +50,7 @@ def test_as_json(user: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_mistakes_are_all_told_with_status_1(user: Path, capsys: pytest.CaptureFixture[str]) -> None:
     user.write_text("budget.limt = 5\nlog.level = 'loud'\n")
-    assert cli.run(["config"]) == 1
+    assert cli.run_command(["config"]) == 1
     out, err = capsys.readouterr()
     assert out == ""
     assert err == (
@@ -62,5 +62,5 @@ def test_mistakes_are_all_told_with_status_1(user: Path, capsys: pytest.CaptureF
 
 
 def test_a_project_that_is_not_there_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["config", "/no/such/folder"]) == 2
+    assert cli.run_command(["config", "/no/such/folder"]) == 2
     assert "does not exist" in capsys.readouterr().err

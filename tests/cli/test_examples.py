@@ -14,8 +14,7 @@ import pytest
 
 from dagentd import __version__, cli
 from dagentd.cli.examples import EXAMPLES, shown
-from dagentd.cli.manual import page
-from dagentd.cli.tree import every_command
+from dagentd.cli.manual import every_command, page
 from tests.patience import patience
 
 COMMANDS = dict(every_command())

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dagentd.cli import progress
+from dagentd.cli import bars
 
 
 class Terminal(io.StringIO):
@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 
 def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, total: int) -> str:
     monkeypatch.setattr(sys, "stderr", stream)
-    with progress.bar("Migrating", lambda: total) as advance:
+    with bars.progress_bar("Migrating", lambda: total) as advance:
         for number in range(total):
             advance(number)
     return stream.getvalue()
@@ -40,6 +40,6 @@ def test_a_pipe_gets_none_and_nothing_is_counted_for_it(monkeypatch: pytest.Monk
     def count() -> int:
         raise AssertionError("nobody looks")
 
-    with progress.bar("Migrating", count) as advance:
+    with bars.progress_bar("Migrating", count) as advance:
         advance(1)
     assert stream.getvalue() == ""

@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import zstandard
 
-from dagentd import alone, paths
-from dagentd.adapters import lock
-from dagentd.jobs import hooks, service, units
+from dagentd import oneshot, paths
+from dagentd.adapters.files import flock
+from dagentd.jobs import hooks, service_files, user_service
 from dagentd.rpc.client import RpcError
 from dagentd.settings import Settings
 from tests.conftest import FEATURE, git
@@ -70,6 +71,18 @@ def link_out(patient: Patient) -> Iterator[object]:
     patient.sessions.rename(patient.tmp / "elsewhere")
     patient.sessions.symlink_to(patient.tmp / "elsewhere")
     yield "leads out of its worktree"
+
+
+@makes("feature-file")
+def a_feature_file_without_sense(patient: Patient) -> Iterator[object]:
+    (patient.sessions.parent / "dag.json").write_text("{")
+    yield "is not valid JSON"
+
+
+@makes("feature-name")
+def a_graph_by_another_name(patient: Patient) -> Iterator[object]:
+    (patient.sessions.parent / "dag.json").write_text('{"tasks": [{"id": "t1"}]}')
+    yield "`tasks` is read as `nodes`"
 
 
 @makes("set-aside")
@@ -126,7 +139,7 @@ def altered(patient: Patient) -> Iterator[object]:
 @makes("journal-lost")
 def overwritten(patient: Patient) -> Iterator[object]:
     before = patient.journal.read_bytes()
-    with alone.writing(patient.project, Settings()) as store, store.using(PM) as session:
+    with oneshot.writing(patient.project, Settings()) as store, store.sessions.using(PM) as session:
         session.add([{"role": "user", "content": "said and cleared"}])
         session.clear()
     for part in patient.project.kept_dir.glob("*.z"):
@@ -151,6 +164,14 @@ def pauses_unreadable(patient: Patient) -> Iterator[object]:
     patient.serve()
     patient.scanned()
     yield "counts as paused"
+
+
+@makes("memory")
+def memory_damaged(patient: Patient) -> Iterator[object]:
+    patient.project.memory_file.write_text("{\n")
+    patient.serve()
+    patient.scanned()
+    yield "makes no sense in line 1"
 
 
 @makes("copy-")
@@ -287,6 +308,32 @@ def bad_agx(patient: Patient) -> Iterator[object]:
     yield sessions / "main.json"
 
 
+def _transcript(patient: Patient, data: bytes) -> Path:
+    folder = Path(os.environ["HOME"], ".codex/sessions/2026/11/18")
+    folder.mkdir(parents=True)
+    path = folder / "rollout-2026-11-18T10-00-00-11111111-2222-4333-8444-555555555555.jsonl.zst"
+    path.write_bytes(data)
+    return path
+
+
+@makes("agents-transcript")
+def bad_transcript(patient: Patient) -> Iterator[object]:
+    path = _transcript(patient, b"no zstandard")
+    patient.serve()
+    heard(patient, "agents-transcript")
+    yield path
+
+
+@makes("agents-parked")
+def no_room_for_conversations(patient: Patient) -> Iterator[object]:
+    meta = {"type": "session_meta", "payload": {"id": "x", "cwd": str(patient.root)}}
+    _transcript(patient, zstandard.compress(json.dumps(meta).encode() + b"\n"))
+    patient.daemon.configure("[agents]\nmax_bytes = 0\n")
+    patient.serve()
+    heard(patient, "agents-parked")
+    yield "agents.max_bytes"
+
+
 @makes("no-key")
 def no_key(patient: Patient) -> Iterator[object]:
     patient.daemon.configure("[compaction]\nbackend = 'anthropic'\n")
@@ -372,7 +419,7 @@ def moved_away(patient: Patient) -> Iterator[object]:
 
 @makes("read-only")
 def held_elsewhere(patient: Patient) -> Iterator[object]:
-    held = lock.attempt(patient.project.lock_file)
+    held = flock.attempt(patient.project.lock_file)
     assert held is not None
     yield f"process {os.getpid()}"
     held.release()
@@ -460,7 +507,7 @@ def not_running(patient: Patient) -> Iterator[object]:
 @makes("not-answering")
 def hung(patient: Patient) -> Iterator[object]:
     pid = patient.serve()
-    patient.patch.setattr("dagentd.doctor.asking._PATIENCE", 0.5)
+    patient.patch.setattr("dagentd.doctor.examination._PATIENCE", 0.5)
     os.kill(pid, 19)  # SIGSTOP
     try:
         yield "no answer"
@@ -493,7 +540,7 @@ def two_daemons(patient: Patient) -> Iterator[object]:
 @makes("other-version")
 def other_version(patient: Patient) -> Iterator[object]:
     patient.serve()
-    patient.patch.setattr("dagentd.doctor.asking.__version__", "99.0")  # this command is newer than the daemon
+    patient.patch.setattr("dagentd.doctor.examination.__version__", "99.0")  # this command is newer than the daemon
     yield "99.0"
 
 
@@ -545,8 +592,8 @@ def bad_index(patient: Patient) -> Iterator[object]:
 
 @makes("service-program")
 def gone_program(patient: Patient) -> Iterator[object]:
-    manager = service.manager()
-    program = units.Program((str(patient.tmp / "venv" / "bin" / "dagentd"),), {})
+    manager = user_service.manager()
+    program = service_files.Program((str(patient.tmp / "venv" / "bin" / "dagentd"),), {})
     for path, text in manager.files(program, False).items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text)

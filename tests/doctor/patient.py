@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from dagentd import alone, paths
-from dagentd.doctor.examining import examine, mend
+from dagentd import oneshot, paths
+from dagentd.doctor.examination import examine, mend
 from dagentd.jobs import exclude, hooks
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
@@ -63,9 +63,9 @@ class Patient:
         Registry(paths.registry_file()).add(self.project)
         exclude.add(self.project)
         hooks.install(self.project)
-        with alone.writing(self.project, Settings()) as store:
-            store.get_or_create("feature", "pm", FEATURE).leave()
-            with store.using(PM) as session:
+        with oneshot.writing(self.project, Settings()) as store:
+            store.maker.get_or_create("feature", "pm", FEATURE).leave()
+            with store.sessions.using(PM) as session:
                 session.add(HELLO)
         return self
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.doctor.examining import examine
+from dagentd.doctor.examination import examine
 from dagentd.doctor.kinds import KINDS, kind_of
 from tests.conftest import SampleProject
 from tests.doctor.ailments import MAKERS

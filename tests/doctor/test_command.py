@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.doctor.checks import sessions
-from dagentd.doctor.examining import examine
+from dagentd.doctor import project_checks
+from dagentd.doctor.examination import examine
 from dagentd.doctor.kinds import KINDS, kind_of
 from dagentd.jobs import hooks
 from tests.conftest import SampleProject
@@ -47,7 +47,7 @@ def test_nothing_wrong(patient: Patient) -> None:
 def test_a_folder_that_was_closed_is_seen_before_the_daemon_looks_again(patient: Patient) -> None:
     link = patient.sample.dagent / "features"
     link.symlink_to(patient.tmp)
-    (found,) = sessions.all_of(patient.project, look=False, known=())
+    (found,) = project_checks.session_findings(patient.project, look=False, known=())
     assert (found[0], found[1].path) == ("folder", str(link))
 
 

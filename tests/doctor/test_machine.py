@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from dagentd import paths
-from dagentd.adapters.watch import coverage, mounts
-from dagentd.doctor.checks import machine, places
-from dagentd.doctor.finding import Findings
-from dagentd.jobs import units
+from dagentd.adapters.watch import coverage
+from dagentd.doctor import machine
+from dagentd.jobs import service_files
+from dagentd.model.problem import Findings
 from dagentd.settings.tables import Compaction
 from tests.conftest import SampleProject
 from tests.doctor.patient import Patient, can_unshare, doctor
@@ -90,7 +90,7 @@ def test_weak_file_systems(
 ) -> None:
     """No such file system can be mounted here; the table of mounts says there is one."""
     (tmp_path / "mounts").write_text(f"1 2 0:1 / / rw - ext4 a b\n2 2 0:2 / {patient.root} rw - {kind} a b\n")
-    monkeypatch.setattr(mounts, "TABLE", tmp_path / "mounts")
+    monkeypatch.setattr(coverage, "MOUNT_TABLE", tmp_path / "mounts")
     assert [each.id for name in ("watch-mount", "file-system") for each in patient.told(name)] == expected
 
 
@@ -116,12 +116,12 @@ def test_dates(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["/opt/a b/bin/dagentd", "/opt/100%/dagentd", "/opt/ü/dagentd", "/opt/<&>/dagentd"])
 def test_the_program_of_a_service_is_read_off_its_unit(name: str) -> None:
-    program = units.Program((name,), {"DAGENTD_SOCKET": "/x"})
-    assert units.program_in(units.service_unit(program)) == name
-    assert units.program_in(units.plist(program)) == name
-    assert units.program_in(units.socket_unit(program)) is None
+    program = service_files.Program((name,), {"DAGENTD_SOCKET": "/x"})
+    assert service_files.program_in(service_files.service_unit(program)) == name
+    assert service_files.program_in(service_files.plist(program)) == name
+    assert service_files.program_in(service_files.socket_unit(program)) is None
 
 
 def test_a_program_that_is_there(tmp_path: Path) -> None:
-    assert ids(places.gone_program(tmp_path / "unit", "/bin/sh")) == []
-    assert ids(places.gone_program(tmp_path / "unit", str(tmp_path / "no"))) == ["service-program"]
+    assert ids(machine.gone_program(tmp_path / "unit", "/bin/sh")) == []
+    assert ids(machine.gone_program(tmp_path / "unit", str(tmp_path / "no"))) == ["service-program"]

@@ -88,7 +88,9 @@ def test_on_a_terminal_it_asks(answer: str, left: int, root: Path) -> None:
 
 
 def test_it_is_archived_and_comes_back_with_the_next_message(root: Path) -> None:
-    assert dagentd("archive", PM, cwd=root) == f"{PM} is archived. `dagentd add {PM}` makes it active again.\n"
+    assert (
+        dagentd("archive", PM, cwd=root) == f"{PM} is archived. `dagentd archive {PM} --off` makes it active again.\n"
+    )
     assert dagentd_json("show", PM, cwd=root)["session"]["status"] == "archived"
     assert dagentd_json("archive", PM, cwd=root)["status"] == "archived"
     dagentd("add", PM, "Wait", cwd=root)

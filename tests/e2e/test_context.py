@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dagentd.adapters.git import project_at
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.conftest import FEATURE, SampleProject, git
 from tests.e2e.daemon import Daemon
@@ -22,7 +22,7 @@ PM = f"pm-feature-{FEATURE}"
 def session(project: SampleProject) -> Path:
     """Where the context of a session without one will be."""
     store = Store(project_at(project.root), Index(None))
-    found = store.get_or_create("feature", "pm", FEATURE).folder.document("context")
+    found = store.maker.get_or_create("feature", "pm", FEATURE).folder.document("context")
     store.close()
     (project.worktree / "CLAUDE.md").write_text("Rules\n@docs/missing.md\n")
     return found

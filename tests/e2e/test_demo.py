@@ -15,7 +15,7 @@ from tests.e2e.dagentd import start
 from tests.e2e.terminal import Terminal
 from tests.patience import patience
 
-STEPS = ("dagentd migrate", "git commit", "dagentd compact", "dagentd undo", "dagentd call")
+STEPS = ("dagentd migrate", "git commit", "dagentd undo", "dagentd call")
 
 
 @pytest.fixture

@@ -67,11 +67,13 @@ def files_in(*folders: Path) -> set[Path]:
 
 
 def processes_of(folder: Path) -> list[str]:
-    """What runs from there, as the system tells it."""
+    """The processes that run from there, as the system tells it: a daemon shows as `dagentd start`, whatever it was
+    started by, but it has its environment."""
     lines = []
-    for each in Path("/proc").glob("[0-9]*/cmdline"):
+    for each in Path("/proc").glob("[0-9]*"):
         try:
-            lines.append(each.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+            said = (each / "cmdline").read_bytes() + (each / "environ").read_bytes()
+            lines.append(said.replace(b"\0", b" ").decode(errors="replace"))
         except OSError:  # it has ended
             continue
     return [line for line in lines if str(folder) in line]

@@ -73,7 +73,7 @@ def test_it_is_listed_read_searched_and_restored(lose: Lose, project: SampleProj
     (hit,) = dagentd_json("search", "zebra", cwd=root)["hits"]
     assert (hit["sessionId"], hit["gone"]) == (PM, True)
     worktree = add_worktree(root)
-    assert "--into FEATURE" in dagentd("restore", PM, cwd=root, status=1)
+    assert "Add --yes" in dagentd("restore", PM, cwd=root, status=1)
     assert str(worktree) in dagentd("restore", PM, "--into", OTHER, cwd=root)
     assert [each["worktree"] for each in dagentd_json("sessions", cwd=root)["sessions"]] == [str(worktree)]
     assert dagentd("sessions", "--gone", cwd=root) == "No session is gone.\n"

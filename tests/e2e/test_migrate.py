@@ -120,6 +120,20 @@ def test_without_a_daemon(daemon: Daemon, project: SampleProject) -> None:
     assert "not of a rollback" in daemon.dagentd("migrate", "--rollback", "--dry-run", cwd=project.root, status=2)
 
 
+@pytest.mark.parametrize("running", [False, True], ids=["alone", "daemon"])
+def test_what_cannot_be_looked_into_is_not_empty(
+    daemon: Daemon, project: SampleProject, tmp_path: Path, running: bool
+) -> None:
+    """It said that there is nothing to do, with exit status 0."""
+    if running:
+        daemon.run(project.root)
+    (tmp_path / "elsewhere").mkdir()
+    (project.dagent / "nodes").symlink_to(tmp_path / "elsewhere")
+    for how in ([], ["--rollback"]):
+        printed = daemon.dagentd("migrate", *how, cwd=project.root, status=1)
+        assert "leads out of its worktree" in printed and "Nothing was migrated." not in printed
+
+
 def test_run_once_migrates(daemon: Daemon, project: SampleProject) -> None:
     write(project.dagent / "chat.json", chat("plan", "yes"))
     printed = daemon.dagentd("run", "--once", str(project.root))

@@ -27,8 +27,9 @@ ARGUMENTS = {
     "call": "daemon.ping", "events": "--since nonsense", "forget": f"{SESSION} --yes", "add": f"{SESSION} Hello",
     "clear": f"{SESSION} --yes", "archive": SESSION, "export": SESSION, "completion": "bash",
 }  # fmt: skip
+# `web` serves until Ctrl-C, and opens a browser: tests/web has it.
 LAST = ("demo", "stop", "start", "restart", "forget", "remove")  # what the others would find gone, or somebody else's
-COMMANDS = sorted(cli.COMMANDS, key=lambda name: (name in LAST, name))
+COMMANDS = sorted(cli.COMMANDS.keys() - {"web"}, key=lambda name: (name in LAST, name))
 SERVED = "a repository with a session, and the daemon serves it"
 ALONE = "a repository with a session"
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -118,6 +119,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         yield furnished(made)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_it_says_something_sensible(place: Place, name: str) -> None:
     status, said = place.run(name, *ARGUMENTS.get(name, "").split())
@@ -129,7 +131,7 @@ def test_it_says_something_sensible(place: Place, name: str) -> None:
 
 
 def test_help_is_there_in_ascii_and_40_columns() -> None:
-    each = f"import sys; from dagentd import cli; sys.exit(max(cli.run([n, '--help']) for n in {COMMANDS}))"
+    each = f"import sys; from dagentd import cli; sys.exit(max(cli.run_command([n, '--help']) for n in {COMMANDS}))"
     env = {**os.environ, **ASCII, "COLUMNS": "40"}
     done = subprocess.run([sys.executable, "-c", each], env=env, capture_output=True, text=True, timeout=patience())
     assert (done.returncode, done.stderr, done.stdout.count("Usage: ")) == (0, "", len(COMMANDS))

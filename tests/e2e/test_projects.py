@@ -25,10 +25,10 @@ OTHER = """
 import sys, time
 from pathlib import Path
 from dagentd.adapters import git
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 store = Store(git.project_at(Path(sys.argv[1])), Index(None))
-session = store.get_or_create("feature", "pm", "feat-login")
+session = store.maker.get_or_create("feature", "pm", "feat-login")
 session.add([{"role": "user", "content": "theirs"}])
 print("holds", flush=True)
 for line in sys.stdin:
@@ -109,7 +109,8 @@ def test_what_was_kept_of_sessions_that_are_gone_stays_until_it_is_purged(
     assert "1 stay" in said and "dagentd remove --purge" in said
     assert {path.name for path in own.iterdir()} <= {"kept", "gone.json"}
     assert PM in daemon.dagentd("sessions", "--gone", cwd=project.root)
-    daemon.dagentd("remove", "--purge", cwd=project.root)
+    assert "Add --yes." in daemon.dagentd("remove", "--purge", cwd=project.root, status=1)
+    daemon.dagentd("remove", "--purge", "--yes", cwd=project.root)
     assert not own.exists()
     assert "is not registered" in daemon.dagentd("remove", cwd=project.root, status=1)
 

@@ -49,7 +49,7 @@ def test_reading_commands_write_nothing(here: Path) -> None:
 def test_sessions(here: Path) -> None:
     assert dagentd("sessions", cwd=here) == (
         "session                worktree    status  messages  budget  updated\n"
-        "pm-feature-feat-login  feat-login  active              <1 %  2026-01-17\n"
+        "pm-feature-feat-login  feat-login  active         3    <1 %  2026-01-17\n"
     )
     listed = dagentd_json("sessions", cwd=here)["sessions"]
     assert [(each["id"], each["featureId"], each["status"]) for each in listed] == [(SESSION, "feat-login", "active")]
@@ -68,7 +68,7 @@ def test_sessions_in_a_folder_that_is_closed_are_not_said_to_be_missing(here: Pa
 
 def test_sessions_of_a_repository_without_any(repo: Path) -> None:
     told = dagentd("sessions", cwd=repo)
-    assert told.startswith(f"No sessions in {repo}: nothing under .dagent-worktrees/*/.dagent. ")
+    assert told == f"No sessions in {repo}. `dagentd new FEATURE` makes one, with a worktree for it.\n"
 
 
 def test_outside_of_a_repository(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_outside_of_a_repository(tmp_path: Path) -> None:
 
 def test_show(here: Path) -> None:
     shown = dagentd("show", SESSION, cwd=here)
-    assert "in chat   3 messages\n" in shown
+    assert "messages  3 in chat, 3 in total\n" in shown
     assert re.search(r"\nDecisions\n  [0-9a-f]{8}  Use JWT\n", shown)
     assert "  user: Plan the login\n" in shown
 

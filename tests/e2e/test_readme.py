@@ -1,4 +1,4 @@
-"""Every command in README.md is run, in its order and on a repository as its readers have one."""
+"""Every command in README.md and docs is run, in its order and on a repository as its readers have one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.daemon import until
-from tests.e2e.stage import Stage, stage
+from tests.e2e.stage import stage
 from tests.e2e.terminal import Terminal
 from tests.readme import PAGES, README
 
@@ -28,8 +28,8 @@ SAID = {
 # What other tests run: these need a registry, a terminal, or are what runs this test.
 ELSEWHERE = {
     "dagentd service": "tests/e2e/test_service.py",
-    "cd": "tests/e2e/test_first_hour.py",
     "git clone": "tests/e2e/test_first_hour.py",
+    "cd dagentd": "tests/e2e/test_first_hour.py",
     "make run": "tests/e2e/test_first_hour.py",
     "pipx": "tests/e2e/test_first_hour.py",
     "uv": "tests/e2e/test_first_hour.py",
@@ -40,7 +40,11 @@ ELSEWHERE = {
     "dagentd agx open": "tests/e2e/test_agx.py",
     "dagentd top": "tests/e2e/test_top.py",
 }
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+BLOCKS = [
+    block
+    for page in PAGES
+    for block in re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+]
 
 
 def commands(block: str) -> list[list[str]]:
@@ -64,36 +68,21 @@ def test_there_are_commands_to_run() -> None:
         assert (README.parent / where).is_file(), where
 
 
-@pytest.mark.parametrize("block", [block for block in SHELL if not all(map(elsewhere, block))], ids=lambda b: b[0][1])
+@pytest.mark.parametrize(
+    "block", [block for block in SHELL if not all(map(elsewhere, block))], ids=lambda block: "-".join(block[0][:2])
+)
 def test_each_block_runs(block: list[list[str]]) -> None:
-    with stage(SERVED) as here:
+    """One that begins with `git init` makes its own repository, in a home where there is nothing."""
+    new = block[0][:2] == ["git", "init"]
+    with stage("an empty home" if new else SERVED) as here:
+        folder = here.home if new else here.shop
         for command in block:
-            if elsewhere(command) is None:
-                terminal = Terminal(command, here.shop, here.env)
+            if command[0] == "cd":
+                folder /= command[1]
+            elif elsewhere(command) is None:
+                terminal = Terminal(command, folder, here.env)
                 terminal.type("y\n")  # for those that ask
                 assert terminal.end() == 0, terminal.text
-
-
-def test_each_mention_of_a_command_is_one() -> None:
-    """`dagentd …` in the text: the command is there and knows the options that are named."""
-    spans = re.findall(r"`(dagentd [a-z][^`\n]*)`", "".join(page.read_text(encoding="utf-8") for page in PAGES))
-    mentioned = {each.strip().removeprefix("dagentd ") for span in spans for each in span.split(";")}
-    assert len(mentioned) > 30
-    with stage("a repository") as here:
-        wrong = [each for each in sorted(mentioned) if not _known(here, each.split())]
-    assert wrong == []
-
-
-def _known(here: Stage, words: list[str]) -> bool:
-    names = [word for word in words if re.fullmatch(r"[a-z]+", word)]
-    helped = next((text for end in (2, 1) if (text := _help(here, names[:end]))), "")
-    options = [word for word in words if word.startswith("--")]
-    return bool(helped) and all(option in helped for option in options)
-
-
-def _help(here: Stage, names: list[str]) -> str:
-    done = subprocess.run(["dagentd", *names, "--help"], env=here.env, cwd=here.shop, capture_output=True, text=True)
-    return done.stdout if done.returncode == 0 else ""
 
 
 def example(language: str, folder: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dagentd import cli
-from dagentd.adapters.git.hooks import are_configurable
+from dagentd.adapters.git.command import are_configurable
 from tests.e2e.transcript import FOLDER, parsed, played
 
 TRANSCRIPTS = sorted(FOLDER.glob("*.md"))

@@ -46,6 +46,7 @@ _VARYING: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
     # A sealed part of a journal comes when its session is closed, by itself and at any time.
     (r"( {4}0| {2}\d{3}) B  serves it", "   SIZE  serves it"),
     (r"\r?\n[^\n]*\.git/dagentd/kept/[^\n]+\.\d+-\d+\.z(?=\r?\n)", ""),
+    (r"\bm-[0-9a-f]{8}\b", "m-00000000"),
     (r"\b[0-9a-f]{32}\b", "ID"),
     (r"answers\s+\([^)]+\)\.\s+When\s+one\s+does,\s+run:", "answers (WHY). When one does, run:"),
     (r"(\"(?:seq|from|to|uptime)\": ?)[\d.]+", r"\1NUMBER"),

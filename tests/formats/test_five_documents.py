@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from dagentd.formats.legacy import Rejected
+from dagentd.model.agents import ROLES
 from dagentd.model.documents import AgentDescription, Checkpoint, Context
 from dagentd.model.jsontext import Undecodable
-from dagentd.model.roles import ROLES
 from tests.formats.golden import converted, x
 
 T = "2026-01-17T10:00:00.000Z"

@@ -8,7 +8,7 @@ from typing import Any
 
 from dagentd.adapters.git import project_at
 from dagentd.formats import memory
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 

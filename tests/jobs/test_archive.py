@@ -17,8 +17,8 @@ from dagentd.model import times
 from dagentd.model.project import FeatureFolder
 from dagentd.settings import Settings
 from dagentd.settings.tables import Archive
-from dagentd.store.index import Index
-from dagentd.store.session import Session
+from dagentd.store.journal.index import Index
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 
@@ -51,8 +51,8 @@ class Work:
         self.dagent = project.dagent
         self.index = Index(None)
         self.store = Store(git.project_at(project.root), self.index)
-        self.pm = self.store.get_or_create("feature", "pm", project.feature)
-        self.dev = self.store.get_or_create("task", "dev", project.feature, "t1", "in_dev")
+        self.pm = self.store.maker.get_or_create("feature", "pm", project.feature)
+        self.dev = self.store.maker.get_or_create("task", "dev", project.feature, "t1", "in_dev")
         self.say(self.pm)
         self.say(self.dev)
 
@@ -119,7 +119,7 @@ def test_one_who_goes_on_after_the_end_is_left_alone(work: Work) -> None:
     work.write("feature.json", status="completed")
     work.look()
     work.say(work.pm)
-    work.store.get_or_create("task", "dev", work.feature.id, "t1", "in_dev").leave()
+    work.store.maker.get_or_create("task", "dev", work.feature.id, "t1", "in_dev").leave()
     for _ in range(3):
         assert work.look() == [] and work.statuses() == ("active", "active")
     work.write("feature.json", status="completed", title="Renamed")
@@ -145,7 +145,7 @@ def test_also_after_a_restart(work: Work, project: SampleProject) -> None:
 def test_a_session_that_began_after_the_end_is_left_alone(work: Work) -> None:
     work.write("feature.json", status="completed", ahead=-60)
     assert work.look() == [] and work.statuses() == ("active", "active")
-    assert work.store.get_or_create("feature", "qa", work.feature.id).fields["status"] == "active"
+    assert work.store.maker.get_or_create("feature", "qa", work.feature.id).fields["status"] == "active"
     assert work.look() == []
 
 
@@ -163,7 +163,7 @@ def test_one_archived_by_hand_is_not_archived_again_when_it_is_used(work: Work) 
     work.pm.archive()
     work.write("feature.json", status="completed")
     work.look()
-    work.store.get_or_create("feature", "pm", work.feature.id).leave()
+    work.store.maker.get_or_create("feature", "pm", work.feature.id).leave()
     assert work.look() == [] and work.pm.fields["status"] == "active"
 
 
@@ -191,7 +191,7 @@ def test_a_look_that_finds_nothing_opens_and_writes_nothing(work: Work) -> None:
     index = Index(None)
     store = Store(work.store.project, index)
     assert archive_ended(store, work.feature, Settings()) == []
-    assert not any(map(store.document, store.folders()))
+    assert not any(map(store.sessions.document, store.catalogue.folders()))
     store.close()
     index.close()
     assert written(work.dagent) == before

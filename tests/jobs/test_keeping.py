@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters import clock, git
-from dagentd.jobs import gone, keeping
-from dagentd.jobs.keeping import Days, Moment, counted, expired
+from dagentd.jobs import retention
+from dagentd.jobs.retention import Days, Moment, counted, expired
 from dagentd.settings import Settings
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 from tests.conftest import git as run_git
@@ -80,7 +80,7 @@ def store(project: SampleProject) -> Iterator[Store]:
     (project.root / ".dagent").mkdir()
     (project.root / ".dagent" / "feature.json").write_text(json.dumps({"id": "stays"}))
     for feature in (project.feature, "stays"):
-        made.get_or_create("feature", "pm", feature).reconcile()
+        made.maker.get_or_create("feature", "pm", feature).reconcile()
     run_git(project.root, "worktree", "remove", "--force", str(project.worktree))
     yield made
     made.close()
@@ -98,15 +98,15 @@ def test_it_is_removed_after_so_many_days_of_running(store: Store, day: Day, cap
     caplog.set_level(logging.INFO)
     for number, date in enumerate(("2026-01-01", "2026-01-02", "2026-06-30")):
         day(date)
-        assert keeping.remove_expired(store, 3) == [] == keeping.remove_expired(store, 3)
-        assert keeping.days_of(store.project).of == {f"{GONE}.1.jsonl": number}
+        assert retention.remove_expired(store, 3) == [] == retention.remove_expired(store, 3)
+        assert retention.days_of(store.project).of == {f"{GONE}.1.jsonl": number}
     day("2026-07-01")
-    assert keeping.remove_expired(store, 3) == [GONE]
+    assert retention.remove_expired(store, 3) == [GONE]
     assert kept(store) == ["pm-feature-stays.1.jsonl"]
     assert [record.getMessage() for record in caplog.records if GONE in record.getMessage()] == [
         f"{store.project.kept_dir}/{GONE}.1.jsonl: removed: its worktree has been gone for 3 days"
     ]
-    assert keeping.remove_expired(store, 3) == [] and keeping.days_of(store.project).of == {}
+    assert retention.remove_expired(store, 3) == [] and retention.days_of(store.project).of == {}
 
 
 def test_a_board_without_a_battery_removes_nothing_early(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,22 +116,22 @@ def test_a_board_without_a_battery_removes_nothing_early(store: Store, monkeypat
             noon = datetime.fromisoformat(f"{date}T12:00:00+00:00")
             monkeypatch.setattr(clock, "now", lambda noon=noon: noon)
             monkeypatch.setattr(clock, "uptime", lambda seconds=5.0 * start: seconds, raising=False)
-            assert keeping.remove_expired(store, 3) == []
+            assert retention.remove_expired(store, 3) == []
     assert f"{GONE}.1.jsonl" in kept(store)
 
 
 def test_a_day_without_news_writes_nothing(store: Store, day: Day) -> None:
     day("2026-01-01")
-    keeping.remove_expired(store, 3)
+    retention.remove_expired(store, 3)
     before = (store.project.own_dir / "gone.json").stat().st_ino  # a file that is written is another one
-    keeping.remove_expired(store, 3)
+    retention.remove_expired(store, 3)
     assert (store.project.own_dir / "gone.json").stat().st_ino == before
 
 
 def test_a_project_without_any_gets_no_file(repo: Path) -> None:
     index = Index(None)
     store = Store(git.project_at(repo), index)
-    assert keeping.remove_expired(store, 3) == [] and not (store.project.own_dir / "gone.json").exists()
+    assert retention.remove_expired(store, 3) == [] and not (store.project.own_dir / "gone.json").exists()
     store.close()
     index.close()
 
@@ -140,25 +140,25 @@ def test_a_damaged_count_begins_anew(store: Store, day: Day) -> None:
     day("2026-01-01")
     for text in ("{", "[]", '{"lastDay": 7, "days": {"x": "y"}}'):
         (store.project.own_dir / "gone.json").write_text(text)
-        assert keeping.remove_expired(store, 1) == []
-    days = keeping.days_of(store.project)
+        assert retention.remove_expired(store, 1) == []
+    days = retention.days_of(store.project)
     assert (days.last, days.of) == ("2026-01-01", {f"{GONE}.1.jsonl": 0})
 
 
 def test_by_default_nothing_is_removed(store: Store, day: Day) -> None:
     for date in ("2026-01-01", "2026-01-02", "2099-01-01"):
         day(date)
-        assert keeping.remove_expired(store, Settings().archive.keep_days) == []
-    (listed,) = gone.sessions(store, Settings())
+        assert retention.remove_expired(store, Settings().archive.keep_days) == []
+    (listed,) = retention.gone_sessions(store, Settings())
     assert listed["daysLeft"] is None and f"{GONE}.1.jsonl" in kept(store)
 
 
 def test_one_that_was_restored_is_not_removed(store: Store, day: Day) -> None:
     day("2026-01-01")
-    keeping.remove_expired(store, 1)
-    store.restore(GONE, "stays")
+    retention.remove_expired(store, 1)
+    store.maker.restore(GONE, "stays")
     day("2026-01-02")
-    assert keeping.remove_expired(store, 1) == []
+    assert retention.remove_expired(store, 1) == []
     assert [name for name in kept(store) if name.endswith(".jsonl")] == [f"{GONE}.1.jsonl", "pm-feature-stays.1.jsonl"]
 
 
@@ -166,29 +166,29 @@ def test_one_that_was_restored_is_not_removed(store: Store, day: Day) -> None:
 
 
 def test_only_what_is_gone_stays_when_the_project_is_removed(store: Store) -> None:
-    keeping.remove_expired(store, 3)
+    retention.remove_expired(store, 3)
     store.close()
-    assert keeping.clear_away(store.project, purge=False) == [GONE]
+    assert retention.clear_away(store.project, purge=False) == [GONE]
     assert kept(store) == [f"{GONE}.1.jsonl"] and sorted(os.listdir(store.project.own_dir)) == ["gone.json", "kept"]
     assert (store.project.root / ".dagent" / "sessions" / "history_pm-feature-stays.jsonl").exists()
 
 
 def test_nothing_stays_with_purge(store: Store) -> None:
-    keeping.remove_expired(store, 3)
+    retention.remove_expired(store, 3)
     store.close()
-    assert keeping.clear_away(store.project, purge=True) == []
+    assert retention.clear_away(store.project, purge=True) == []
     assert not store.project.own_dir.exists()
 
 
 def test_nor_without_it_when_nothing_is_gone(repo: Path) -> None:
     project = git.project_at(repo)
-    assert keeping.clear_away(project, purge=False) == [] and not project.own_dir.exists()
+    assert retention.clear_away(project, purge=False) == [] and not project.own_dir.exists()
 
 
 def test_what_is_paused_is_not_removed(store: Store, day: Day) -> None:
     store.pauses.begin(GONE, None)
     for date in ("2026-01-01", "2026-01-02", "2026-01-03"):
         day(date)
-        assert keeping.remove_expired(store, 1) == []
+        assert retention.remove_expired(store, 1) == []
     store.pauses.end(GONE)
-    assert keeping.remove_expired(store, 1) == [GONE]
+    assert retention.remove_expired(store, 1) == [GONE]

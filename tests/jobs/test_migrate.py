@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from dagentd.adapters import disk, files
+from dagentd.adapters.files import disk, fileio
 from dagentd.errors import NotFound
 from dagentd.jobs import migration
 from dagentd.jobs.migration import File, Seen
 from dagentd.model.project import FeatureFolder
 from dagentd.settings import Settings
 from dagentd.settings.tables import Migration, Watch
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.jobs.legacy_files import (
     L3_SESSION,
@@ -35,6 +35,7 @@ from tests.jobs.legacy_files import (
     task_session,
     write,
 )
+from tests.permissions import mode
 from tests.store.place import FEATURE, PM, PM_NESTED, TASK, Place
 from tests.torture import reader
 from tests.torture.reader import Files
@@ -66,7 +67,7 @@ class Work:
         self.open()
 
     def features(self) -> list[FeatureFolder]:
-        return self.store.features()
+        return self.store.catalogue.features()
 
     def plan(self) -> list[File]:
         return [file for each in self.features() for file in migration.plan(self.store, each, QUICK)]
@@ -83,7 +84,7 @@ class Work:
         return [file for each in self.features() for file in migration.rollback(self.store, each, under)]
 
     def said(self, session_id: str = PM) -> list[Any]:
-        with self.store.using(session_id, FEATURE) as session:
+        with self.store.sessions.using(session_id, FEATURE) as session:
             return [raw["content"] for raw in session.chat()]
 
     def migrations(self) -> list[tuple[str, dict[str, Any]]]:
@@ -161,7 +162,7 @@ def test_a_session_is_linked_like_a_new_one(work: Work, place: Place) -> None:
     assert reader.whole(place.flat / "feature.json")["sessionId"] == LONE_ID, "the first that was found"
     states = reader.whole(place.flat / "nodes" / TASK / "task.json")["states"]
     assert states["in_dev"]["sessionIds"] == [L4_SESSION] and states["planning"]["sessionIds"] == [L3_SESSION]
-    with work.store.using(PM) as session:
+    with work.store.sessions.using(PM) as session:
         assert session.fields["status"] == "active" and session.fields["createdAt"] == at(0)
         assert session.read("agent-description") is not None
 
@@ -170,13 +171,13 @@ def test_an_old_id_is_an_alias(work: Work, place: Place) -> None:
     write(place.flat / "sessions" / f"{OLD_ID}.json", single_file("go on"))
     work.run()
     for _ in range(2):
-        assert work.store.find(OLD_ID).id == L4_SESSION
-        with work.store.using(OLD_ID) as session:
+        assert work.store.catalogue.find(OLD_ID).id == L4_SESSION
+        with work.store.sessions.using(OLD_ID) as session:
             assert session.id == L4_SESSION
         (place.flat / "sessions" / f"{OLD_ID}.json").unlink(missing_ok=True)
         work.again()
     with pytest.raises(NotFound):
-        work.store.find("no-such-id")
+        work.store.catalogue.find("no-such-id")
 
 
 # --- again ----------------------------------------------------------------------------------------------------
@@ -278,7 +279,7 @@ def test_both_keep_their_order_whatever_the_times(
 
 
 def test_imported_messages_are_one_append(work: Work, place: Place) -> None:
-    work.store.get_or_create("feature", "pm", FEATURE).leave()
+    work.store.maker.get_or_create("feature", "pm", FEATURE).leave()
     write(place.flat / "chat.json", chat("a", "b", "c"))
     work.run()
     lines = [json.loads(line) for line in place.pm.journal.read_bytes().splitlines()]
@@ -286,10 +287,10 @@ def test_imported_messages_are_one_append(work: Work, place: Place) -> None:
 
 
 def test_an_archived_session_stays_archived(work: Work, place: Place) -> None:
-    work.store.get_or_create("feature", "pm", FEATURE).archive()
+    work.store.maker.get_or_create("feature", "pm", FEATURE).archive()
     write(place.flat / "chat.json", chat("a"))
     work.run()
-    with work.store.using(PM) as session:
+    with work.store.sessions.using(PM) as session:
         assert session.fields["status"] == "archived" and work.said() == ["a"]
 
 
@@ -344,7 +345,7 @@ def test_it_can_be_switched_off_and_still_be_asked_for(work: Work, place: Place)
     write(place.flat / "chat.json", chat("a"))
     off = Settings(migration=Migration(enabled=False), watch=Watch(settle_ms=5))
     assert work.look(off) == [] and not place.pm.journal.exists()
-    assert [file.action for file in migration.run(work.store, work.store.feature(FEATURE), off)] == ["create"]
+    assert [file.action for file in migration.run(work.store, work.store.catalogue.feature(FEATURE), off)] == ["create"]
 
 
 def test_what_a_session_calls_its_chat_is_no_older_format(work: Work, place: Place) -> None:
@@ -390,7 +391,7 @@ def test_documents_beside_the_newer_apps_memory(work: Work, place: Place) -> Non
     assert set(actions(work.run())) == {"rewrite"}
     assert remembered.with_name(f"{remembered.name}.backup").read_bytes() == original
     work.again()
-    with work.store.using(LONE_ID) as session:
+    with work.store.sessions.using(LONE_ID) as session:
         held = (session.checkpoint() or {})["summary"]
         assert (held["decisions"], held["pending"], held["completed"]) == (["no cookies", "jwt"], ["docs"], ["began"])
     assert set(actions(work.rollback())) == {"rolledBack"}
@@ -402,7 +403,7 @@ def test_lone_documents_whose_session_was_used_come_again_when_asked_for(work: W
     for name, raw in lone_documents("hello", "there").items():
         write(place.flat / "sessions" / f"{name}_{LONE_ID}.json", raw)
     work.run()
-    with work.store.using(LONE_ID) as session:
+    with work.store.sessions.using(LONE_ID) as session:
         session.add([{"role": "user", "content": "mine"}])
     assert set(actions(work.rollback())) == {"kept"} and work.said(LONE_ID) == ["mine"]
     work.again()
@@ -428,7 +429,7 @@ def test_a_rollback_says_which_session_it_could_not_read(
     write(place.flat / "chat.json", chat("a"))
     work.run()
     work.again()
-    real = files.descriptor
+    real = fileio.descriptor
 
     def refused(path: Path, root: Path | None = None) -> int:
         if path == place.pm.session:
@@ -436,10 +437,25 @@ def test_a_rollback_says_which_session_it_could_not_read(
         return real(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "descriptor", refused)
-        (file,) = [file for each in work.store.features() for file in migration.rollback(work.store, each)]
+        patch.setattr(fileio, "descriptor", refused)
+        (file,) = [file for each in work.store.catalogue.features() for file in migration.rollback(work.store, each)]
     assert (file.action, file.path, file.error) == ("failed", str(place.pm.session), "too many files are open")
     assert file.hint
+
+
+@pytest.mark.parametrize("under", [False, True], ids=["all", "one file"])
+def test_what_may_not_be_looked_into_is_told(work: Work, place: Place, under: bool) -> None:
+    """A rollback found no session in there, and said that nothing was migrated."""
+    write(place.flat / "chat.json", chat("a"))
+    work.run()
+    work.again()
+    closed, named = place.flat / "sessions", place.flat / "chat.json" if under else None
+    assert migration.unseen(place.project, named) == []
+    with mode(closed, 0):
+        assert work.rollback(named) == []
+        found = migration.unseen(place.project, closed / "session.json" if under else None)
+    assert [(file.action, file.path, bool(file.error)) for file in found] == [("failed", str(closed), True)]
+    assert migration.unseen(place.project, place.nested) == []
 
 
 def test_a_rollback_restores_every_file(work: Work, place: Place) -> None:
@@ -450,7 +466,7 @@ def test_a_rollback_restores_every_file(work: Work, place: Place) -> None:
     assert snapshot(place.root) != before
     assert set(actions(work.rollback())) == {"rolledBack"}
     work.again()
-    work.store.reconcile()
+    work.store.reconciler.reconcile()
     assert set(actions(work.look())) == {"barred"}
     work.close()
     assert snapshot(place.root) == before
@@ -477,7 +493,7 @@ def test_what_was_taken_back_comes_again_when_it_changes_or_is_asked_for(work: W
 def test_a_session_that_was_used_stays(work: Work, place: Place) -> None:
     write(place.flat / "chat.json", chat("a", "b"))
     work.run()
-    with work.store.using(PM) as session:
+    with work.store.sessions.using(PM) as session:
         session.add([{"role": "user", "content": "mine"}])
     (file,) = work.rollback()
     assert file.action == "kept" and file.note
@@ -502,8 +518,8 @@ def test_a_session_that_was_taken_back_can_be_made(work: Work, place: Place) -> 
     work.run()
     work.rollback()
     with pytest.raises(NotFound):
-        work.store.find(PM)
-    session = work.store.get_or_create("feature", "pm", FEATURE)
+        work.store.catalogue.find(PM)
+    session = work.store.maker.get_or_create("feature", "pm", FEATURE)
     session.add([{"role": "user", "content": "mine"}])
     assert session.fields["status"] == "active" and work.said() == ["mine"]
     assert actions(work.look()) == ["barred"]

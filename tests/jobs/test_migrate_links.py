@@ -73,7 +73,7 @@ def test_a_task_without_a_state_gets_one(work: Work, place: Place, had: Any) -> 
 
 
 def test_the_session_of_a_feature_stays_linked(work: Work, place: Place) -> None:
-    with work.store.using(work.store.get_or_create("feature", "harness", FEATURE).id) as session:
+    with work.store.sessions.using(work.store.maker.get_or_create("feature", "harness", FEATURE).id) as session:
         live = session.id
     write(place.flat / "chat.json", chat("plan a login"))
     work.run()
@@ -141,7 +141,7 @@ def test_a_task_says_in_which_state_a_session_was(
     if path.exists():
         write(path, {**reader.whole(path), "agentType": role})
     work.run()
-    with work.store.using(LONE_ID) as session:
+    with work.store.sessions.using(LONE_ID) as session:
         known = {key: session.fields.get(key) for key in ("type", "agentType", "taskId", "taskState")}
     assert known == {"type": "task", "agentType": role, "taskId": TASK, "taskState": state}
     assert reader.whole(task_file(place)) == told, "it stands where it stood, and nowhere else"
@@ -151,7 +151,7 @@ def test_a_session_that_two_states_list_is_in_the_current_one(work: Work, place:
     write(task_file(place), task_with("in_dev", in_dev=[LONE_ID], in_qa=[LONE_ID]))
     lone(place, LONE_ID, ("chat",), f"nodes/{TASK}/sessions")
     work.run()
-    with work.store.using(LONE_ID) as session:
+    with work.store.sessions.using(LONE_ID) as session:
         assert (session.fields["taskState"], session.fields["createdAt"]) == ("in_dev", at(0))
 
 
@@ -172,6 +172,6 @@ def test_the_statistics_of_an_older_file_are_those_of_its_session(work: Work, pl
         {**single_file("go on"), "stats": {"totalMessages": 9, "totalTokens": 120}},
     )
     work.run()
-    with work.store.using(L4_SESSION) as session:
+    with work.store.sessions.using(L4_SESSION) as session:
         stats = session.document()["stats"]
     assert (stats["totalMessages"], stats["totalTokens"]) == (9, 120)

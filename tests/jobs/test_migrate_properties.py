@@ -65,7 +65,7 @@ def test_any_document(case: tuple[str, Any], cut: int | None, tmp_path_factory: 
 
 def _check(place: Place, path: Path, before: dict[str, bytes], expected: Converted | None) -> None:
     with place.store() as store:
-        first = migration.run(store, store.feature(FEATURE), QUICK)
+        first = migration.run(store, store.catalogue.feature(FEATURE), QUICK)
     if expected is None:
         assert snapshot(place.root) == before and all(file.error for file in first)
         return
@@ -74,13 +74,13 @@ def _check(place: Place, path: Path, before: dict[str, bytes], expected: Convert
     assert [told.content[one] for one in told.chat] == expected.messages
     after = snapshot(place.root)
     with place.store() as store:
-        again = migration.run(store, store.feature(FEATURE), QUICK)
+        again = migration.run(store, store.catalogue.feature(FEATURE), QUICK)
         assert {file.action for file in again} <= {"none"}
     assert snapshot(place.root) == after
     with place.store() as store:
-        taken = migration.rollback(store, store.feature(FEATURE))
+        taken = migration.rollback(store, store.catalogue.feature(FEATURE))
         assert [file.action for file in taken] == ["rolledBack"]
     with place.store() as store:
-        store.reconcile()
+        store.reconciler.reconcile()
     assert snapshot(place.root) == before
     assert path.with_name(f"{path.name}.backup").read_bytes() == before[str(path.relative_to(place.root))]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import disk
+from dagentd.adapters.files import disk
 from dagentd.jobs import due
 from dagentd.jobs.context import Checkouts
 from dagentd.jobs.migration import Seen
-from dagentd.store import output
+from dagentd.store.documents import document_writer
 from tests.jobs.legacy_files import chat, task_session, write
 from tests.jobs.test_migrate import QUICK, Work
 from tests.store.place import TASK, Place
@@ -64,7 +64,7 @@ def migrated(work: Work, going: Iterator[None], number: int, monkeypatch: pytest
     with monkeypatch.context() as patch:
         patch.setattr(disk, "step", step)
         patch.setattr(
-            output, "GONE_FOR", 600.0
+            document_writer, "GONE_FOR", 600.0
         )  # on a busy machine all of this takes longer than the app is waited for
         done = due.all_of(work.store, feature, QUICK, Checkouts(), Seen())
         assert steps < number or not [file for file in done.files or [] if file.error]

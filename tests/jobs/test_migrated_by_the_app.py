@@ -55,13 +55,13 @@ def texts(entries: list[dict[str, Any]]) -> list[str]:
 
 
 def everything(work: Work, session_id: str = PM) -> list[str]:
-    with work.store.using(session_id, FEATURE) as session:
+    with work.store.sessions.using(session_id, FEATURE) as session:
         return texts(session.history(limit=10_000)[0])
 
 
 def take_in(work: Work, session_id: str = PM) -> None:
     """What the daemon does when the chat was written."""
-    with work.store.using(session_id, FEATURE) as session:
+    with work.store.sessions.using(session_id, FEATURE) as session:
         session.reconcile()
 
 
@@ -198,7 +198,7 @@ def test_a_session_that_the_app_makes_after_our_migration_was_taken_back_is_its_
     work.again()
     work.look()
     assert work.said() == texts(app.chat(PM)) == ["said to the app"]
-    with work.store.using(PM, FEATURE) as session:
+    with work.store.sessions.using(PM, FEATURE) as session:
         assert session.fields["status"] == "active"
 
 
@@ -226,7 +226,7 @@ def test_the_app_migrates_what_we_took_back(work: Work, place: Place, app: Deskt
     write(place.flat / "chat.json", old)
     work.look()
     if used:
-        with work.store.using(PM, FEATURE) as session:
+        with work.store.sessions.using(PM, FEATURE) as session:
             session.add([{"role": "user", "content": "mine"}])
             session.clear()
             session.reconcile()
@@ -260,7 +260,7 @@ def test_the_projects_own_chat_is_a_session_of_its_own_tree(work: Work, place: P
     for some in (said[:2], said, []):
         write(path, some)
         work.look()
-        with work.store.using(sid) as session:
+        with work.store.sessions.using(sid) as session:
             assert texts(session.chat()) == texts(some or said)
             assert session.folder.feature.tree.worktree == place.root
             assert session.fields["agentType"] == "pm"

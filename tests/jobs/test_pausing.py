@@ -10,9 +10,9 @@ import pytest
 
 from dagentd.adapters import git
 from dagentd.errors import InvalidInput, NotAllowed, NotFound
-from dagentd.jobs import pausing, summary
+from dagentd.jobs import pausing, summaries
 from dagentd.settings import Settings
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 
 PM, QA = "pm-feature-login", "qa-feature-login"
@@ -36,7 +36,7 @@ def store(repo: Path) -> Iterator[Store]:
 def test_all_of_its_id_are_meant_by_any_of_its_names(store: Store) -> None:
     for name, meant in ((PM, [PM, PM]), ("old-name", [QA])):
         assert pausing.pause(store, name, None)["paused"]["until"] is None
-        paused = [each["id"] for each in summary.sessions(store, Settings()) if "paused" in each]
+        paused = [each["id"] for each in summaries.sessions(store, Settings()) if "paused" in each]
         assert paused == meant
         assert pausing.resume(store, name) == {"ended": True, "paused": None}
     assert pausing.resume(store, PM) == {"ended": False, "paused": None}

@@ -11,19 +11,19 @@ import pytest
 
 from dagentd.adapters.git import project_at
 from dagentd.errors import CorruptFile, LimitReached
-from dagentd.jobs import request
+from dagentd.jobs import requests
 from dagentd.model import conversation
 from dagentd.settings import Settings
-from dagentd.store.index import Index
-from dagentd.store.session import Session
+from dagentd.store.journal.index import Index
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 
-FORMS: tuple[request.Form, ...] = ("system", "messages")
+FORMS: tuple[requests.Form, ...] = ("system", "messages")
 
 
 def built(*given: Any, **more: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(request.build(*given, **more).data)
+    found: dict[str, Any] = json.loads(requests.build(*given, **more).data)
     return found
 
 
@@ -41,9 +41,9 @@ def _decide(session: Session, decision: str) -> None:
 
 @pytest.fixture
 def qa(store: Store, project: SampleProject) -> Session:
-    dev = store.get_or_create("task", "dev", project.feature, "task-1", "in_dev")
+    dev = store.maker.get_or_create("task", "dev", project.feature, "task-1", "in_dev")
     _decide(dev, "Tokens stay on the server")
-    qa = store.get_or_create("task", "qa", project.feature, "task-1", "in_qa")
+    qa = store.maker.get_or_create("task", "qa", project.feature, "task-1", "in_qa")
     _decide(qa, "Test with two users")
     return qa
 
@@ -62,8 +62,8 @@ def test_unless_the_settings_say_no(store: Store, qa: Session) -> None:
 def test_equal_input_gives_equal_output(store: Store, qa: Session) -> None:
     blocks = [{"type": "text", "text": "Ok"}]
     qa.add([{"role": "user", "content": "Look \ud83d"}, {"role": "assistant", "content": blocks}])
-    first = request.preview(store, qa, "Go", Settings())
-    assert json.dumps(request.preview(store, qa, "Go", Settings())) == json.dumps(first)
+    first = requests.preview(store, qa, "Go", Settings())
+    assert json.dumps(requests.preview(store, qa, "Go", Settings())) == json.dumps(first)
 
 
 def test_a_new_message_only_appends_to_what_was_sent_before(store: Store, qa: Session) -> None:
@@ -115,9 +115,9 @@ def test_a_message_is_read_once_and_again_when_it_was_edited(
 def test_internal_messages_are_not_sent_but_count_for_the_trigger(store: Store, qa: Session) -> None:
     settings = Settings()
     settings = replace(settings, budget=replace(settings.budget, limit=2000, prompt_buffer=0))
-    assert request.preview(store, qa, "Go", settings)["breakdown"]["needsCompaction"] is False
+    assert requests.preview(store, qa, "Go", settings)["breakdown"]["needsCompaction"] is False
     qa.add([{"role": "assistant", "content": "private " * 2000, "metadata": {"internal": True}}])
-    built = request.preview(store, qa, "Go", settings)
+    built = requests.preview(store, qa, "Go", settings)
     assert "private" not in built["systemPrompt"]
     assert built["breakdown"]["needsCompaction"] is True
 
@@ -160,7 +160,7 @@ def test_a_request_over_the_limit_says_so_with_its_biggest_parts(store: Store, q
 
 def test_parts_that_no_compaction_can_shrink_count_too(store: Store, qa: Session) -> None:
     qa.replace("agent-description", {"agentType": "qa", "roleInstructions": "rule " * 150_000, "createdAt": ""})
-    built = request.preview(store, qa, "Go", Settings())
+    built = requests.preview(store, qa, "Go", Settings())
     assert built["overLimit"] is True and built["parts"][0]["part"] == "agentDescription"
 
 
@@ -177,7 +177,7 @@ def test_a_reviewer_sees_the_decisions_of_whatever_session_the_task_names(
     store: Store, qa: Session, project: SampleProject
 ) -> None:
     """A dev session with an id of another form, listed by task.json and active."""
-    made = store.get_or_create("task", "dev", project.feature, "task-1", "in_dev")
+    made = store.maker.get_or_create("task", "dev", project.feature, "task-1", "in_dev")
     made.archive()
     sessions, uuid = project.dagent / "sessions", "5f0c1a52-7c1b-4a53-9a0e-3a1c2b7d9e10"
     about = {

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from dagentd.adapters.git import project_at
-from dagentd.jobs import due, keeping, request
+from dagentd.jobs import due, requests, retention
 from dagentd.jobs.compaction import Compactor, How
 from dagentd.jobs.context import Checkouts
 from dagentd.jobs.migration import Seen
 from dagentd.settings import Settings
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.ledger import Ledger
 from dagentd.store.store import Store
 from tests.conftest import FEATURE, SampleProject, git
@@ -190,20 +190,20 @@ class Day:
         self._shared, self._seen = Checkouts(), Seen()
 
     def look(self) -> None:
-        for feature in self.store.features():
+        for feature in self.store.catalogue.features():
             done = due.all_of(self.store, feature, Settings(), self._shared, self._seen)
             assert [each.message for each in done.problems] == []
             assert [file.error for file in done.files or [] if file.error] == []
 
     def work_on(self, session_id: str) -> None:
-        with self.store.using(session_id) as session:
+        with self.store.sessions.using(session_id) as session:
             session.add(
                 [{"role": "user", "content": "We use PostgreSQL 16."}, {"role": "assistant", "content": "Done."}]
             )
             assert self.compactor.compact(session, Settings(), How(forced=True, seconds=0))["messagesCompacted"]
             self.compactor.undo(session)
             session.add([{"role": "user", "content": "Go on"}])
-            assert b'"totalTokens": 0' not in request.build(self.store, session, "Next", Settings()).data
+            assert b'"totalTokens": 0' not in requests.build(self.store, session, "Next", Settings()).data
 
     def close(self) -> None:
         self.store.close()
@@ -232,14 +232,14 @@ def lost(before: object, after: object, path: str = "", moves: bool = False) -> 
 
 def test_a_day_of_work_loses_no_field(project: SampleProject, dropped: dict[Path, dict[str, Any]], day: Day) -> None:
     day.look()
-    sessions = {folder.id for folder in day.store.folders()}
+    sessions = {folder.id for folder in day.store.catalogue.folders()}
     assert sessions == {PM, DEV, NESTED, LONE, f"{SINGLE}-in_qa"}, "each is served"
     for session_id in sorted(sessions):
         day.work_on(session_id)
     git(project.worktree, "switch", "-q", "-c", "other")
     git(project.worktree, "commit", "-q", "--allow-empty", "-m", "Go on")
     day.look()
-    keeping.remove_expired(day.store, 1)
+    retention.remove_expired(day.store, 1)
     day.look()
     messages = {one: day.store.session(one).history(limit=100)[0] for one in sessions}
     day.close()
@@ -281,7 +281,7 @@ _OF_LONE = {
 
 def test_the_older_shape_is_all_there_under_todays_names(project: SampleProject, dropped: object, day: Day) -> None:
     day.look()
-    with day.store.using(LONE) as session:
+    with day.store.sessions.using(LONE) as session:
         assert {key: session.fields[key] for key in ("type", "agentType", "taskId", "taskState", "createdAt")} == {
             "type": "task", "agentType": "dev", "taskId": TASK, "taskState": "in_dev", "createdAt": T.format(2),
         }  # fmt: skip
@@ -299,7 +299,7 @@ def test_the_older_shape_is_all_there_under_todays_names(project: SampleProject,
 def test_statistics_go_on_and_agree(day: Day) -> None:
     day.look()
     day.work_on(PM)
-    with day.store.using(PM) as session:
+    with day.store.sessions.using(PM) as session:
         stats, checkpoint = session.document()["stats"], session.checkpoint() or {}
     assert (stats["totalMessages"], stats["totalTokens"], stats["totalCompactions"]) == (31 + 1 + 3, 9000, 3)
     assert checkpoint["stats"]["totalCompactions"] == 3 and stats["theirs"] == THEIRS["theirs"]

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from dagentd.errors import Conflict, DagentdError, InvalidInput
-from dagentd.jobs import service
-from dagentd.jobs.managers import Launchd, Systemd
-from dagentd.jobs.units import Program
+from dagentd.jobs import user_service
+from dagentd.jobs.service_files import Launchd, Program, Systemd
 
 PROGRAM = Program(("/opt/dagentd",), {})
 UNITS = Path("/u")
@@ -24,42 +23,42 @@ def systemctl(*words: str) -> tuple[str, ...]:
 
 
 def test_the_plan_for_systemd() -> None:
-    plan = service.plan_install(Systemd(UNITS), PROGRAM, False, set())
+    plan = user_service.plan_install(Systemd(UNITS), PROGRAM, False, set())
     assert list(plan.write) == [SERVICE]
     assert (plan.before, plan.remove) == ([], [])
     assert plan.after == [RELOAD, systemctl("enable", "dagentd.service")]
 
 
 def test_with_a_socket_the_service_no_longer_starts_at_login() -> None:
-    plan = service.plan_install(Systemd(UNITS), PROGRAM, True, {SERVICE, SERVICE_LINK})
+    plan = user_service.plan_install(Systemd(UNITS), PROGRAM, True, {SERVICE, SERVICE_LINK})
     assert list(plan.write) == [SERVICE, SOCKET]
     assert (plan.before, plan.remove) == ([], [SERVICE_LINK])
     assert plan.after == [RELOAD, systemctl("enable", "dagentd.socket")]
 
 
 def test_without_it_again_the_socket_goes() -> None:
-    plan = service.plan_install(Systemd(UNITS), PROGRAM, False, {SERVICE, SOCKET, SOCKET_LINK})
+    plan = user_service.plan_install(Systemd(UNITS), PROGRAM, False, {SERVICE, SOCKET, SOCKET_LINK})
     assert plan.before == [systemctl("stop", "dagentd.socket")]
     assert plan.remove == [SOCKET, SOCKET_LINK]
 
 
 def test_the_plan_to_uninstall_has_what_is_there_and_no_more() -> None:
-    plan = service.plan_uninstall(Systemd(UNITS), {SERVICE, SERVICE_LINK, SOCKET})
+    plan = user_service.plan_uninstall(Systemd(UNITS), {SERVICE, SERVICE_LINK, SOCKET})
     assert plan.before == [systemctl("stop", "dagentd.socket", "dagentd.service")]
     assert (plan.write, plan.remove, plan.after) == ({}, [SERVICE, SOCKET, SERVICE_LINK], [RELOAD])
-    assert service.plan_uninstall(Systemd(UNITS), set()) == service.Plan({}, [], [], [])
+    assert user_service.plan_uninstall(Systemd(UNITS), set()) == user_service.Plan({}, [], [], [])
 
 
 def test_the_plans_for_launchd() -> None:
     manager, path = Launchd(Path("/agents"), 501), Path("/agents/org.dagentd.plist")
     load, unload = ("launchctl", "bootstrap", "gui/501", str(path)), ("launchctl", "bootout", "gui/501/org.dagentd")
-    first = service.plan_install(manager, PROGRAM, False, set())
+    first = user_service.plan_install(manager, PROGRAM, False, set())
     assert (list(first.write), first.before, first.after) == ([path], [], [load])
-    again = service.plan_install(manager, PROGRAM, False, {path})
+    again = user_service.plan_install(manager, PROGRAM, False, {path})
     assert (again.before, again.remove, again.after) == ([unload], [], [load])
-    assert service.plan_uninstall(manager, {path}) == service.Plan({}, [path], [unload], [])
+    assert user_service.plan_uninstall(manager, {path}) == user_service.Plan({}, [path], [unload], [])
     with pytest.raises(InvalidInput):
-        service.plan_install(manager, PROGRAM, True, set())
+        user_service.plan_install(manager, PROGRAM, True, set())
 
 
 class StandIn:
@@ -98,8 +97,10 @@ def manager(tmp_path: Path) -> Systemd:
     return Systemd(tmp_path / "config" / "systemd" / "user")
 
 
-def install(manager: Systemd, socket: bool = False) -> service.Report:
-    return service.apply(service.plan_install(manager, PROGRAM, socket, service.present(manager)), manager)
+def install(manager: Systemd, socket: bool = False) -> user_service.Report:
+    return user_service.apply(
+        user_service.plan_install(manager, PROGRAM, socket, user_service.present(manager)), manager
+    )
 
 
 def enable(manager: Systemd, unit: Path) -> None:
@@ -121,7 +122,7 @@ def test_uninstalling_leaves_only_what_is_not_ours(stand_in: StandIn, manager: S
     other = manager.folder / "other.service"
     other.write_text("")
     stand_in.told()
-    service.apply(service.plan_uninstall(manager, service.present(manager)), manager)
+    user_service.apply(user_service.plan_uninstall(manager, user_service.present(manager)), manager)
     assert [path for path in manager.folder.rglob("*") if not path.is_dir()] == [other]
     assert stand_in.told() == ["--user stop dagentd.socket dagentd.service", "--user daemon-reload"]
 
@@ -131,7 +132,7 @@ def test_uninstalling_leaves_no_folder_that_is_empty_without_it(stand_in: StandI
     config.mkdir()
     install(manager)
     enable(manager, manager.folder / "dagentd.service")
-    service.apply(service.plan_uninstall(manager, service.present(manager)), manager)
+    user_service.apply(user_service.plan_uninstall(manager, user_service.present(manager)), manager)
     assert list(config.iterdir()) == [], "neither systemd/user nor what the link was in"
 
 
@@ -141,7 +142,7 @@ def test_without_a_manager_the_commands_are_left_for_later(stand_in: StandIn, ma
     assert report.written and report.ran == []
     assert report.why == "systemctl: No such file or directory"
     assert report.waiting == [RELOAD, systemctl("enable", "dagentd.service")]
-    assert service.state(manager) == service.State([manager.folder / "dagentd.service"], [], None)
+    assert user_service.state(manager) == user_service.State([manager.folder / "dagentd.service"], [], None)
 
 
 def test_a_manager_that_refuses_is_an_error_with_its_words(stand_in: StandIn, manager: Systemd) -> None:
@@ -153,7 +154,7 @@ def test_a_manager_that_refuses_is_an_error_with_its_words(stand_in: StandIn, ma
 def test_what_cannot_be_stopped_is_removed_all_the_same(stand_in: StandIn, manager: Systemd) -> None:
     install(manager)
     stand_in.answer(failing="stop")
-    report = service.apply(service.plan_uninstall(manager, service.present(manager)), manager)
+    report = user_service.apply(user_service.plan_uninstall(manager, user_service.present(manager)), manager)
     assert report.removed and report.ran == [RELOAD]
 
 
@@ -164,25 +165,25 @@ def test_a_unit_of_somebody_else_is_left_alone(stand_in: StandIn, manager: Syste
     with pytest.raises(Conflict, match=str(unit)):
         install(manager, socket=True)
     assert list(manager.folder.iterdir()) == [unit] and stand_in.told() == []
-    assert service.present(manager) == set()
+    assert user_service.present(manager) == set()
 
 
 def test_the_state_tells_installed_enabled_and_active(stand_in: StandIn, manager: Systemd) -> None:
     install(manager)
     unit = manager.folder / "dagentd.service"
-    assert service.state(manager) == service.State([unit], [], [unit])
+    assert user_service.state(manager) == user_service.State([unit], [], [unit])
     enable(manager, unit)
     stand_in.answer(failing="is-active")
-    assert service.state(manager) == service.State([unit], [unit], [])
+    assert user_service.state(manager) == user_service.State([unit], [unit], [])
 
 
 def test_an_installed_service_is_steered_through_its_manager(stand_in: StandIn) -> None:
-    assert not service.control("start")
-    ours = service.manager()
+    assert not user_service.control("start")
+    ours = user_service.manager()
     assert isinstance(ours, Systemd)
     install(ours, socket=True)
     stand_in.told()
-    assert service.control("start") and service.control("restart") and service.control("stop")
+    assert user_service.control("start") and user_service.control("restart") and user_service.control("stop")
     assert stand_in.told() == [
         "--user start dagentd.socket dagentd.service",
         "--user restart dagentd.service",
@@ -190,7 +191,7 @@ def test_an_installed_service_is_steered_through_its_manager(stand_in: StandIn) 
     ]
     stand_in.answer(failing="start")
     with pytest.raises(DagentdError, match="no start") as caught:
-        service.control("start")
+        user_service.control("start")
     assert caught.value.hint == "journalctl --user -u dagentd"
     stand_in.remove()
-    assert not service.control("stop")
+    assert not user_service.control("stop")

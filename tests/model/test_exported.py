@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dagentd.model.exported import as_markdown
+from dagentd.model.export import as_markdown
 
 SESSION = {
     "id": "pm-feature-login", "status": "active", "agentType": "pm", "featureId": "login", "project": "/shop",

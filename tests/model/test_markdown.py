@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from dagentd.model import markdown
+from dagentd.model import export
 
 AWKWARD = [
     "```", "````", "~~~", "~~~~", "``", "`", "> ", "- ", "1. ", "    ", "  ", "\t", "\n", "\r", "\r\n", "# ", "---",
@@ -34,7 +34,7 @@ def kinds(text: str) -> set[str]:
 
 @given(awkward)
 def test_a_quotation_is_quotations_and_code_and_nothing_else(text: str) -> None:
-    document = f"# Before\n\n{markdown.quoted(text)}\n\n# After\n"
+    document = f"# Before\n\n{export.quoted(text)}\n\n# After\n"
     first, *between, last = top(document)
     assert (first, last) == ("heading_open", "heading_open")
     assert set(between) <= {"blockquote_open", "fence"}
@@ -43,7 +43,7 @@ def test_a_quotation_is_quotations_and_code_and_nothing_else(text: str) -> None:
 
 @given(awkward)
 def test_a_block_holds_just_what_it_was_given(text: str) -> None:
-    document = f"# Before\n\n{markdown.block(text, 'json')}\n\n# After\n"
+    document = f"# Before\n\n{export.block(text, 'json')}\n\n# After\n"
     assert top(document) == ["heading_open", "fence", "heading_open"]
     flat = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd")
     assert [token.content for token in read(document) if token.type == "fence"] == [f"{flat}\n"]
@@ -51,7 +51,7 @@ def test_a_block_holds_just_what_it_was_given(text: str) -> None:
 
 @given(awkward)
 def test_what_is_folded_is_folded_as_a_whole(text: str) -> None:
-    document = f"{markdown.folded(text, markdown.quoted(text))}\n\n# After\n"
+    document = f"{export.folded(text, export.quoted(text))}\n\n# After\n"
     html = [token.content for token in read(document) if token.type == "html_block"]
     assert [part.count("<") for part in html] == [3, 1]
     assert html[0].startswith("<details><summary>") and html[1].strip() == "</details>"
@@ -59,10 +59,10 @@ def test_what_is_folded_is_folded_as_a_whole(text: str) -> None:
 
 @given(awkward)
 def test_one_line_is_one_line(text: str) -> None:
-    document = f"# {markdown.inline(text)}.\n\n{markdown.item(text)}\n\nIn {markdown.code(text)} it is.\n\n# After\n"
+    document = f"# {export.inline(text)}.\n\n{export.item(text)}\n\nIn {export.code(text)} it is.\n\n# After\n"
     assert top(document)[0] == "heading_open" and top(document)[-1] == "heading_open"
-    assert not kinds(f"# {markdown.inline(text)}.") & {"html_inline", "code_inline", "em_open", "link_open", "image"}
-    inside = [each for token in read(f"In {markdown.code(text)} it is.") for each in token.children or ()]
+    assert not kinds(f"# {export.inline(text)}.") & {"html_inline", "code_inline", "em_open", "link_open", "image"}
+    inside = [each for token in read(f"In {export.code(text)} it is.") for each in token.children or ()]
     assert [each.type for each in inside] == ["text", "code_inline", "text"]
     assert not kinds(document) & {"html_block", "html_inline"}
 
@@ -80,10 +80,10 @@ def test_one_line_is_one_line(text: str) -> None:
     ],
 )
 def test_it_reads_well(text: str, shown: str) -> None:
-    assert markdown.quoted(text) == shown
+    assert export.quoted(text) == shown
 
 
 def test_what_was_written_is_what_is_shown() -> None:
     """A heading, a list and code of an answer stay what they are."""
     text = "## Plan\n\n- one\n- two\n\n```sh\nmake\n```\n"
-    assert {"heading_open", "bullet_list_open", "fence"} <= kinds(markdown.quoted(text))
+    assert {"heading_open", "bullet_list_open", "fence"} <= kinds(export.quoted(text))

@@ -6,12 +6,17 @@ import contextlib
 import json
 import random
 import socket
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from dagentd.rpc.client import Client, RpcError
+from dagentd.rpc.connection import Connection
+from dagentd.rpc.methods import METHODS, Method
+from dagentd.rpc.params import Nothing
 from dagentd.rpc.protocol import MAX_LINE
+from dagentd.rpc.service import Service
+from dagentd.waiting import right_of_way
 from tests.conftest import FEATURE, SampleProject
 from tests.e2e.daemon import Daemon, lines, request, until
 from tests.patience import patience
@@ -39,6 +44,20 @@ def history(daemon: Daemon, session: str) -> list[Any]:
     found = daemon.call("session.getHistory", sessionId=session, limit=10_000)
     assert not found["more"]
     return [message["content"] for message in found["messages"]]
+
+
+def test_quick_calls_have_the_way_and_slow_ones_have_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, slow in (("quick", False), ("slow", True)):
+        method = Method(name, Nothing, lambda *_: len(right_of_way._asking), int, slow)
+        monkeypatch.setitem(METHODS, name, method)
+    for name, asking in (("quick", 1), ("slow", 0)):
+        ours, theirs = socket.socketpair()
+        with ours:
+            ours.sendall(request(name, 1))
+            ours.shutdown(socket.SHUT_WR)
+            Connection(theirs, cast(Service, None)).serve()
+            assert [answer["result"] for answer in lines(ours)] == [asking]
+        assert not right_of_way._asking
 
 
 # --- order ------------------------------------------------------------------------------------------------------

@@ -13,8 +13,9 @@ from dagentd.rpc.client import Client, RpcError
 from dagentd.rpc.methods import METHODS
 from tests.conftest import FEATURE, SampleProject, git
 from tests.e2e.daemon import Daemon, lines, request, until
+from tests.rpc import scenario
+from tests.rpc.scenario import LOST, PM, whose
 
-PM, LOST = f"pm-feature-{FEATURE}", "pm-feature-lost"
 NOT_FOUND, CONFLICT, LIMIT, CORRUPT, NOT_ALLOWED = -32001, -32002, -32004, -32005, -32006
 UNKNOWN, INVALID = -32601, -32602
 
@@ -28,10 +29,6 @@ def client(daemon: Daemon, project: SampleProject) -> Iterator[Client]:
         yield made
 
 
-def whose(root: Path, **more: str) -> dict[str, Any]:
-    return {"project": str(root), "type": "feature", "agentType": "pm", "featureId": FEATURE, **more}
-
-
 def code(client: Client, method: str, **params: Any) -> int:
     with pytest.raises(RpcError) as refused:
         client.call(method, **params)
@@ -41,71 +38,10 @@ def code(client: Client, method: str, **params: Any) -> int:
     return refused.value.code
 
 
-def good(root: str) -> dict[str, dict[str, Any]]:
-    """Parameters with which each method succeeds, in an order in which they can be called."""
-    ours = {"sessionId": PM}
-    return {
-        "daemon.ping": {},
-        "daemon.status": {},
-        "rpc.discover": {},
-        "project.list": {},
-        "project.scan": {"project": root},
-        "project.pause": {"project": root, "seconds": 60},
-        "project.resume": {"project": root},
-        "feature.list": {"project": root},
-        "feature.get": {"featureId": FEATURE, "project": root, "worktree": FEATURE},
-        "session.list": {"project": root, "featureId": FEATURE, "status": "active"},
-        "session.getOrCreate": {**whose(Path(root)), "worktree": FEATURE},
-        "session.get": {**ours, "project": root, "worktree": FEATURE},
-        "session.addMessage": {**ours, "role": "user", "content": "Hello", "metadata": {"internal": False}, "id": "m"},
-        "session.addMessages": {**ours, "messages": [{"role": "assistant", "content": "Hi"}]},
-        "session.getMessages": {**ours, "limit": 5, "includeInternal": True},
-        "session.getHistory": {**ours, "limit": 5},
-        "session.search": {"query": "Hello", "sessionId": PM, "limit": 5},
-        "session.getCheckpoint": ours,
-        "session.updateCheckpoint": {**ours, "checkpoint": {"summary": {"completed": ["it"]}}},
-        "session.getContext": ours,
-        "session.rebuildContext": ours,
-        "session.updateContext": {**ours, "context": {"featureName": "Login"}},
-        "session.getAgentDescription": ours,
-        "session.setAgentDescription": {**ours, "agentDescription": {"agentType": "pm"}},
-        "session.buildRequest": {**ours, "userMessage": "Go on"},
-        "session.previewRequest": {**ours, "userMessage": "Go on"},
-        "session.pin": {**ours, "messageId": "m", "pinned": False},
-        "session.previewCompaction": ours,
-        "session.forceCompact": {**ours, "again": False},
-        "session.undoCompaction": ours,
-        "session.getCompactionMetrics": ours,
-        "session.clearMessages": ours,
-        "session.pause": {**ours, "project": root, "seconds": 60},
-        "session.resume": {**ours, "project": root},
-        "session.archive": ours,
-        "session.restore": {"sessionId": LOST, "featureId": FEATURE, "project": root, "worktree": FEATURE},
-        "events.subscribe": {"types": ["session:updated"], "project": root, "sessionId": PM, "since": 0},
-        "migration.plan": {"project": root},
-        "migration.run": {"project": root, "path": root},
-        "migration.rollback": {"path": root},
-        "agx.new": {"project": root, "name": "side", "description": "x", "tags": ["a"]},
-        "agx.list": {"project": root, "state": "active"},
-        "agx.get": {"sessionId": "side", "project": root},
-        "agx.switch": {"sessionId": "side", "project": root},
-        "agx.claude": {"claudeSessionId": "abc", "sessionId": "side", "project": root},
-        "agx.complete": {"sessionId": "side", "project": root},
-        "agx.archive": {"sessionId": "side", "project": root},
-        "agx.restore": {"sessionId": "side", "project": root},
-        "agx.cleanup": {"project": root, "sessionIds": ["side"], "dryRun": False},
-        "agx.index": {"rebuild": True},
-        "events.unsubscribe": {"subscription": "1"},
-        "daemon.shutdown": {},
-    }
-
-
 def test_every_method_succeeds_with_good_parameters(client: Client, project: SampleProject) -> None:
-    table = good(str(project.root))
-    assert table.keys() == METHODS.keys()
-    record = {"t": "session", "at": "2026-01-01T00:00:00.000Z", "set": {"id": LOST}}
-    (project.root / ".git" / "dagentd" / "kept" / f"{LOST}.1.jsonl").write_text(json.dumps(record) + "\n")
-    results = {name: client.call(name, **params) for name, params in table.items()}
+    scenario.prepare(project)
+    results = {name: answer for name, _, answer in scenario.play(client.call, str(project.root))}
+    assert results.keys() == METHODS.keys()
     keys = {name: sorted(result) for name, result in results.items() if isinstance(result, dict)}
     assert keys["daemon.ping"] == keys["daemon.shutdown"] == keys["events.unsubscribe"] == []
     expected = "health pid problems projects protocol queues spend uptime version watches"
@@ -148,7 +84,7 @@ def test_every_method_refuses_parameters_it_does_not_know_or_of_another_type(
     tried = 0
     with daemon.connect() as connection:
         answers = lines(connection)
-        for name, params in good(str(project.root)).items():
+        for name, params in scenario.calls(str(project.root)).items():
             required = METHODS[name].params.model_json_schema(by_alias=True).get("required", [])
             wrong = [{**params, "extra": 1}]
             wrong += [{key: value for key, value in params.items() if key != missing} for missing in required]
@@ -411,21 +347,3 @@ def test_only_what_was_asked_for_arrives_and_nothing_after_unsubscribe(daemon: D
         client.call("session.addMessage", sessionId=PM, role="user", content="y")
         connection.sendall(request("daemon.ping", 4))
         assert next(answers)["id"] == 4
-
-
-# --- the description -------------------------------------------------------------------------------------------------
-
-
-def test_discover_lists_exactly_the_table(client: Client) -> None:
-    document = client.call("rpc.discover")
-    assert document["openrpc"].startswith("1.")
-    assert set(document["info"]) == {"title", "version"}
-    assert [method["name"] for method in document["methods"]] == list(METHODS)
-    for method in document["methods"]:
-        assert method["summary"].endswith(".")
-        assert method["paramStructure"] == "by-name"
-        assert set(method["result"]) == {"name", "schema"}
-        for param in method["params"]:
-            assert set(param) == {"name", "required", "schema"}
-            assert "_" not in param["name"]
-            assert isinstance(param["schema"], dict)

@@ -13,8 +13,7 @@ import pytest
 
 from dagentd.errors import DagentdError, LimitReached, NotFound
 from dagentd.rpc import protocol
-from dagentd.rpc.frames import MAX_DEPTH
-from dagentd.rpc.protocol import MAX_BATCH, MAX_ID, MAX_LINE, Bug, Call
+from dagentd.rpc.protocol import MAX_BATCH, MAX_DEPTH, MAX_ID, MAX_LINE, Bug, Call
 
 
 class NoSuchMethod(DagentdError):

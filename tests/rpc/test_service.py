@@ -10,7 +10,7 @@ import pytest
 from dagentd.errors import NotFound
 from dagentd.rpc.params import OfSession
 from dagentd.rpc.service import Service, session_of
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.store.place import PM, Place
 
@@ -29,7 +29,7 @@ def test_a_store_that_was_closed_in_this_moment_is_asked_for_again(tmp_path: Pat
     place = Place(tmp_path / "repo").make()
     old = Store(place.project, Index(None), read_only=True)
     with place.store() as new:
-        new.get_or_create("feature", "pm", "feat-login").add([{"role": "user", "content": "Hi"}])
+        new.maker.get_or_create("feature", "pm", "feat-login").add([{"role": "user", "content": "Hi"}])
         old.close()
         service = cast(Service, cast(Any, Serving([old], [new])))
         with session_of(service, OfSession.model_validate({"sessionId": PM})) as (store, session):

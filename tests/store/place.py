@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dagentd.model.project import Project
-from dagentd.store.index import Index
-from dagentd.store.session import Session
+from dagentd.store.journal.index import Index
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 from tests.torture.reader import Files
 
@@ -72,7 +72,7 @@ class Place:
     def session(self, settle: float = 0.002) -> Iterator[Session]:
         """The feature's session, made if it is not there."""
         with self.store(settle) as store:
-            yield store.get_or_create("feature", "pm", FEATURE)
+            yield store.maker.get_or_create("feature", "pm", FEATURE)
 
 
 def said(*ids: str) -> list[dict[str, str]]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from dagentd.adapters import git
 from dagentd.model.project import SessionFolder
-from dagentd.store.index import Index
-from dagentd.store.session import Session
+from dagentd.store.journal.index import Index
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 from tests.store.app import App
 
@@ -35,7 +35,7 @@ class Served:
         self._index = Index(self.index_file)
         self.store = Store(self.project, self._index, settle=self.settle)
         self._open = True
-        self.session: Session = self.store.get_or_create("feature", "pm", self.feature)
+        self.session: Session = self.store.maker.get_or_create("feature", "pm", self.feature)
 
     def close(self) -> None:
         if self._open:

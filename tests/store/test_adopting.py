@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dagentd.store.session import Session
+from dagentd.store.sessions.session import Session
 from tests.store.place import FEATURE, PM, Place
 
 STATS = {
@@ -129,7 +129,7 @@ def test_it_gets_the_documents_that_it_names(place: Place) -> None:
     sessions = place.flat / "sessions"
     (sessions / f"checkpoint_{PM}.json").unlink()
     with place.store() as store:
-        store.reconcile()
+        store.reconciler.reconcile()
     named = json.loads((sessions / f"session_{PM}.json").read_text())["files"]
     assert json.loads((sessions / named["checkpoint"]).read_text())["summary"]["decisions"] == []
     assert json.loads((sessions / named["agentDescription"]).read_text())["agentType"] == "pm"
@@ -139,7 +139,7 @@ def test_it_keeps_the_agent_description_that_it_has(place: Place) -> None:
     documents(place, STATS)
     put(place, "agent-description", {"agentType": "pm", "roleInstructions": "Plan.", "mine": 1})
     with place.store() as store:
-        store.reconcile()
+        store.reconciler.reconcile()
     held = json.loads((place.flat / "sessions" / f"agent-description_{PM}.json").read_text())
     assert held == {"agentType": "pm", "roleInstructions": "Plan.", "mine": 1}
 

@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from dagentd.adapters import clock, disk
+from dagentd.adapters import clock
+from dagentd.adapters.files import disk
 from dagentd.errors import DagentdError, InvalidInput, LimitReached, NotAllowed, NotFound
 from dagentd.model.problem import Problem
-from dagentd.store import output
-from dagentd.store.index import Index
-from dagentd.store.session import Session
+from dagentd.store.documents import document_writer
+from dagentd.store.journal.index import Index
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 from tests.permissions import mode, ordinary
 from tests.store.place import DEV, FEATURE, NESTED, PM, PM_NESTED, TASK, Place, said
@@ -30,7 +31,7 @@ SETTLE = 0.004
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "_APART", 0.0)
+    monkeypatch.setattr(document_writer, "_APART", 0.0)
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def without_journal(place: Place) -> None:
 def reconciled(place: Place) -> tuple[list[str], list[Problem]]:
     """The sessions that could be served, and all that is wrong."""
     with place.store(SETTLE) as store:
-        served = store.reconcile()
+        served = store.reconciler.reconcile()
         found = [*store.problems, *(problem for session in served for problem in session.problems)]
         return [session.id for session in served], found
 
@@ -112,6 +113,7 @@ def _damage(place: Place, name: str, damage: str) -> tuple[Path, bytes]:
     return path, data
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("name", "damage"), CASES)
 def test_a_document_that_a_journal_can_replace_is_set_aside(used: Place, name: str, damage: str) -> None:
     path, data = _damage(used, name, damage)
@@ -126,6 +128,7 @@ def test_a_document_that_a_journal_can_replace_is_set_aside(used: Place, name: s
     assert used.pm.beside(path, "corrupt") == [moved]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("name", "damage"), CASES)
 def test_a_document_that_nothing_can_replace_is_left_alone(place: Place, name: str, damage: str) -> None:
     without_journal(place)
@@ -137,7 +140,7 @@ def test_a_document_that_nothing_can_replace_is_left_alone(place: Place, name: s
     assert path.read_bytes() == data and {other: other.read_bytes() for other in others} == others
     assert sorted(os.listdir(place.pm.folder)) == sorted(other.name for other in others)
     with place.store(SETTLE) as store, pytest.raises(DagentdError) as caught:
-        store.get_or_create("feature", "pm", FEATURE)
+        store.maker.get_or_create("feature", "pm", FEATURE)
     clear(caught.value, path)
     assert path.read_bytes() == data
 
@@ -147,15 +150,15 @@ def test_once_mended_it_is_served(place: Place) -> None:
     good = place.pm.chat.read_bytes()
     place.pm.chat.write_bytes(good[:20])
     with place.store(SETTLE) as store:
-        assert store.reconcile() == []
+        assert store.reconciler.reconcile() == []
         place.pm.chat.write_bytes(good)
-        assert [session.id for session in store.reconcile()] == [PM] and not store.problems
+        assert [session.id for session in store.reconciler.reconcile()] == [PM] and not store.problems
     assert reader.agree(place.pm).chat == ["a", "b"]
 
 
 def test_one_bad_session_stops_nobody(used: Place) -> None:
     with used.store() as store:
-        store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").add(said("c"))
+        store.maker.get_or_create("task", "dev", FEATURE, TASK, "in_dev").add(said("c"))
     used.pm.journal.unlink()
     for kept in used.kept.glob(f"{PM}.*"):
         kept.unlink()
@@ -206,6 +209,7 @@ def test_entries_that_are_no_messages_are_kept_in_a_copy(used: Place) -> None:
     assert reader.agree(used.pm).chat == ["a", "b", "c"] and used.pm.beside(used.pm.chat, "corrupt") == [copy]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("pos", [10**30, 10**15, -1, -(10**30), True, 1.5, "5", None, [], 2**63, 2**63 - 1])
 @pytest.mark.parametrize("check", ["0123456789abcdef", "", 5])
 def test_a_position_that_cannot_be(used: Place, pos: Any, check: Any) -> None:
@@ -219,6 +223,7 @@ def test_a_position_that_cannot_be(used: Place, pos: Any, check: Any) -> None:
     assert reader.agree(used.pm).chat == ["a", "b", "c"]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("version", ["3", 3.0, True, "x", None, [], 10**40])
 @pytest.mark.parametrize("journal", [True, False])
 def test_a_checkpoint_version_of_another_kind(place: Place, version: Any, journal: bool) -> None:
@@ -267,7 +272,7 @@ def test_nested_deeply(place: Place, depth: int) -> None:
     served, problems = reconciled(place)
     with place.store(SETTLE) as store:
         try:
-            store.get_or_create("feature", "pm", FEATURE)
+            store.maker.get_or_create("feature", "pm", FEATURE)
         except DagentdError as error:
             assert error.path in (str(feature), str(place.pm.chat)) and error.hint
             assert feature.read_bytes() == before
@@ -369,7 +374,7 @@ def test_a_feature_that_makes_no_sense_is_named_and_left_alone(used: Place, dama
     path.write_bytes(data)
     with used.store(SETTLE) as store:
         with pytest.raises(DagentdError) as caught:
-            store.get_or_create("feature", "qa", FEATURE)
+            store.maker.get_or_create("feature", "qa", FEATURE)
         clear(caught.value, path)
         assert store.session(PM).add(said("c"))  # what needs no feature.json works
     assert path.read_bytes() == data
@@ -381,7 +386,7 @@ def test_a_feature_of_50_mib(used: Place) -> None:
     data = json.dumps({"id": FEATURE, "name": "x" * (50 << 20)}).encode()
     path.write_bytes(data)
     with used.store() as store, pytest.raises(DagentdError, match="50 MiB") as caught:
-        store.get_or_create("feature", "pm", FEATURE)
+        store.maker.get_or_create("feature", "pm", FEATURE)
     clear(caught.value, path)
     assert path.stat().st_size == len(data)
 
@@ -393,7 +398,7 @@ def test_a_task_that_makes_no_sense_is_named_and_left_alone(place: Place, damage
     data = DAMAGE[damage](b'{"id": "task-1", "states": {}}')
     path.write_bytes(data)
     with place.store() as store, pytest.raises(DagentdError) as caught:
-        store.get_or_create("task", "dev", FEATURE, TASK, "in_dev")
+        store.maker.get_or_create("task", "dev", FEATURE, TASK, "in_dev")
     clear(caught.value, path)
     assert path.read_bytes() == data
 
@@ -405,7 +410,7 @@ def test_a_task_with_a_number_where_a_list_should_be(place: Place, states: Any) 
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"id": TASK, "states": states, "theirs": 1}))
     with place.store() as store:
-        store.get_or_create("task", "dev", FEATURE, TASK, "in_dev")
+        store.maker.get_or_create("task", "dev", FEATURE, TASK, "in_dev")
     task = reader.whole(path)
     assert task["states"]["in_dev"]["sessionIds"] == [DEV] and task["theirs"] == 1
 
@@ -424,13 +429,13 @@ def test_an_id_that_could_not_be_part_of_a_path(used: Place, bad: str) -> None:
     with used.store() as store:
         asks: list[Callable[[], object]] = [
             lambda: store.session(bad),
-            lambda: store.find(bad),
-            lambda: store.feature(bad),
-            lambda: store.get_or_create("feature", "pm", bad),
-            lambda: store.get_or_create("feature", bad, FEATURE),
-            lambda: store.get_or_create("task", "dev", FEATURE, bad, "in_dev"),
-            lambda: store.get_or_create("task", "dev", FEATURE, TASK, bad),
-            lambda: store.get_or_create(bad, "dev", FEATURE),
+            lambda: store.catalogue.find(bad),
+            lambda: store.catalogue.feature(bad),
+            lambda: store.maker.get_or_create("feature", "pm", bad),
+            lambda: store.maker.get_or_create("feature", bad, FEATURE),
+            lambda: store.maker.get_or_create("task", "dev", FEATURE, bad, "in_dev"),
+            lambda: store.maker.get_or_create("task", "dev", FEATURE, TASK, bad),
+            lambda: store.maker.get_or_create(bad, "dev", FEATURE),
         ]
         for ask in asks:
             with pytest.raises(InvalidInput) as caught:
@@ -443,14 +448,14 @@ def test_an_id_that_could_not_be_part_of_a_path(used: Place, bad: str) -> None:
 def test_an_id_that_is_too_long_only_as_a_whole(place: Place) -> None:
     task = "t" * 190
     with place.store() as store, pytest.raises(InvalidInput):
-        store.get_or_create("task", "dev", FEATURE, task, "in_dev")
+        store.maker.get_or_create("task", "dev", FEATURE, task, "in_dev")
     assert not (place.flat / "nodes").exists() and not (place.flat / "sessions").exists()
 
 
 def test_the_longest_id_has_files(place: Place) -> None:
     task = "t" * (200 - len(f"dev-task-{FEATURE}--in_dev"))
     with place.store() as store:
-        session = store.get_or_create("task", "dev", FEATURE, task, "in_dev")
+        session = store.maker.get_or_create("task", "dev", FEATURE, task, "in_dev")
         assert len(session.id) == 200
         session.add(said("a"))
     assert reader.agree(reader.Files(place.flat / "sessions", session.id)).chat == ["a"]
@@ -514,7 +519,7 @@ def test_what_is_no_regular_file_is_refused(used: Place, secret: Path, name: str
     served, problems = reconciled(used)
     if name == "agent":
         with used.store(SETTLE) as store, pytest.raises(DagentdError) as caught:
-            store.get_or_create("feature", "pm", FEATURE)
+            store.maker.get_or_create("feature", "pm", FEATURE)
         clear(caught.value, path)
     else:
         assert served == []
@@ -563,7 +568,7 @@ def test_a_feature_that_is_no_regular_file(used: Place, secret: Path, kind: str)
     path.unlink()
     _put(path, kind, secret)
     with used.store(SETTLE) as store, pytest.raises(DagentdError) as caught:
-        store.get_or_create("feature", "pm", FEATURE)
+        store.maker.get_or_create("feature", "pm", FEATURE)
     clear(caught.value, path)
     assert os.path.lexists(path)
 
@@ -581,10 +586,10 @@ def test_a_folder_that_leads_out_of_the_worktree(place: Place, tmp_path: Path, w
     before = sorted(outside.rglob("*"))
     with place.store(SETTLE) as store:
         with pytest.raises(DagentdError) as caught:
-            store.get_or_create("task", "dev", FEATURE, TASK, "in_dev")
+            store.maker.get_or_create("task", "dev", FEATURE, TASK, "in_dev")
         assert caught.value.hint
         assert isinstance(caught.value, NotFound if where == ".dagent" else NotAllowed)
-        store.reconcile()
+        store.reconciler.reconcile()
         assert where.startswith(".dagent/nodes") or named(store.problems, path)
     assert sorted(outside.rglob("*")) == before
 
@@ -593,15 +598,15 @@ def test_a_session_folder_that_leads_out_of_the_worktree(place: Place, tmp_path:
     outside = tmp_path / "elsewhere"
     outside.mkdir()
     with place.store(SETTLE) as store:
-        store.get_or_create("feature", "pm", "feat-nested").add(said("a"))
+        store.maker.get_or_create("feature", "pm", "feat-nested").add(said("a"))
     place.pm_nested.folder.rename(outside / "moved")
     place.pm_nested.folder.symlink_to(outside / "moved")
     before = {path: path.read_bytes() for path in (outside / "moved").iterdir()}
     with place.store(SETTLE) as store:
         with pytest.raises(DagentdError) as caught:
-            store.get_or_create("feature", "pm", "feat-nested")
+            store.maker.get_or_create("feature", "pm", "feat-nested")
         clear(caught.value, place.pm_nested.folder)
-        store.reconcile()
+        store.reconciler.reconcile()
     assert {path: path.read_bytes() for path in (outside / "moved").iterdir()} == before
 
 
@@ -714,8 +719,8 @@ def test_a_document_that_may_no_longer_be_read_is_named_itself(used: Place) -> N
 def test_a_folder_that_may_not_be_looked_into_stops_nobody(used: Place, where: str, bits: int) -> None:
     """And is told of, with the name of the folder that is closed: what cannot be read is not taken for missing."""
     with used.store() as store:
-        store.get_or_create("feature", "pm", "feat-nested")
-        store.get_or_create("task", "dev", FEATURE, TASK, "in_dev")
+        store.maker.get_or_create("feature", "pm", "feat-nested")
+        store.maker.get_or_create("task", "dev", FEATURE, TASK, "in_dev")
     (used.flat / "nodes" / TASK / "sessions").mkdir(exist_ok=True)
     folder = (used.flat / where).resolve()
     with mode(folder, bits):
@@ -729,7 +734,7 @@ def test_a_folder_that_may_not_be_looked_into_stops_nobody(used: Place, where: s
 @pytest.mark.parametrize("where", [".", "sessions", f"sessions/{PM_NESTED}", ".."])
 def test_nor_does_one_of_a_nested_feature(used: Place, where: str) -> None:
     with used.store() as store:
-        store.get_or_create("feature", "pm", NESTED)
+        store.maker.get_or_create("feature", "pm", NESTED)
     folder = (used.nested / where).resolve()
     with mode(folder, 0o000):
         served, problems = reconciled(used)
@@ -876,10 +881,10 @@ def test_trying_again_on_a_full_disk_leaves_no_file_open(used: Place, monkeypatc
 
 def _leaves_no_file_open(place: Place) -> None:
     with place.store(SETTLE) as store:
-        store.reconcile()
+        store.reconciler.reconcile()
         before = len(os.listdir("/proc/self/fd"))
         for _ in range(3):
-            assert store.reconcile() == [] and store.problems
+            assert store.reconciler.reconcile() == [] and store.problems
         assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -891,7 +896,7 @@ def test_a_reader_changes_nothing_and_says_what_is_wrong(used: Place, damage: st
     path, data = _damage(used, "chat", damage)
     before = {each: each.read_bytes() for each in used.root.rglob("*") if each.is_file()}
     store = Store(used.project, Index(None), settle=SETTLE, read_only=True)
-    (session,) = store.reconcile()
+    (session,) = store.reconciler.reconcile()
     assert [raw["id"] for raw in session.chat()] == ["a", "b"]
     named(session.problems, path)
     store.close()

@@ -48,7 +48,7 @@ def test_of_a_session_of_the_newest_app_which_has_only_a_memory(place: Place) ->
     app = DesktopApp(place.flat, "feat-login", newest=True)
     app.add(app.session(), "hello")
     app.compact(app.session(), critical=["never cookies"], important=["tokens"], minor=["blue"])
-    with place.store() as store, store.using(PM) as session:
+    with place.store() as store, store.sessions.using(PM) as session:
         session.reconcile()
         assert (session.checkpoint() or {})["summary"].keys() >= set(SEEDS)
     assert json.loads(place.pm.checkpoint.read_bytes())["summary"]["decisions"] == ["never cookies", "tokens"]

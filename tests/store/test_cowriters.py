@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.store import output
+from dagentd.store.documents import document_writer
 from tests.patience import patience
 from tests.store import app
 from tests.store.served import Served
@@ -103,8 +103,8 @@ def test_the_app_adds_4000_messages_while_we_add_4000(served: Served) -> None:
 @pytest.mark.parametrize("how", ["plain", "rename", "pieces"])
 def test_we_replace_a_short_file_as_often_as_we_can(served: Served, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both sides are quick, and meet in every gap between comparing, replacing and reading again."""
-    monkeypatch.setattr(output, "_APART", 0.0)
-    monkeypatch.setattr(output, "_REST", 0)
+    monkeypatch.setattr(document_writer, "_APART", 0.0)
+    monkeypatch.setattr(document_writer, "_REST", 0)
     _meet(served, how, 1500, threads=2, clears=True)
 
 
@@ -115,7 +115,7 @@ def test_other_ways_of_writing(served: Served, how: str) -> None:
 
 def test_whoever_reads_never_sees_half_a_document(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read as fast as can be while each is replaced hundreds of times: always all of one, never a part, never none."""
-    monkeypatch.setattr(output, "_APART", 0.0)
+    monkeypatch.setattr(document_writer, "_APART", 0.0)
     paths, sizes, ended = list(served.app.paths.values()), set[int](), threading.Event()
 
     def read() -> None:

@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dagentd import waiting
-from dagentd.adapters import clock, disk, files
+from dagentd.adapters import clock
+from dagentd.adapters.files import disk, fileio
 from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, NotAllowed, NotFound
-from dagentd.store import output
-from dagentd.store.index import Index
-from dagentd.store.own_documents import edit_document
-from dagentd.store.projector import Projector
-from dagentd.store.session import Session
+from dagentd.store.documents import document_writer
+from dagentd.store.documents.document_edits import edit_document
+from dagentd.store.journal.index import Index
+from dagentd.store.sessions.reconciler import Sweep
+from dagentd.store.sessions.resources import Projector
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
-from dagentd.store.sweeping import Sweep
 from tests.store.place import FEATURE, PM, TASK, Place, said
 from tests.torture import reader
 
@@ -83,7 +84,7 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
     made = Faults()
     monkeypatch.setattr(disk, "step", made.step)
     monkeypatch.setattr(disk, "write_some", made.write)
-    monkeypatch.setattr(output, "_APART", 0.0)
+    monkeypatch.setattr(document_writer, "_APART", 0.0)
     return made
 
 
@@ -219,7 +220,7 @@ def test_whoever_reads_while_the_journal_is_opened_again_meets_no_closed_file(
     with place.session() as session:
         session.add(said("a"))
         session.reconcile()
-        journal, real = session._chronicle.journal, os.close
+        journal, real = session._journal.file, os.close
 
         def closed(fd: int) -> None:
             real(fd)
@@ -414,7 +415,7 @@ def test_a_replaced_file_that_cannot_be_read_is_left_for_a_while(
 
         wait(100)
         with monkeypatch.context() as broken:
-            broken.setattr(files, "read_fd", gone)
+            broken.setattr(fileio, "read_fd", gone)
             due = session.tend(clock.monotonic())
             assert told_of(session, "documents") and due is not None and due > clock.monotonic()
         wait(100)
@@ -500,8 +501,8 @@ def test_a_journal_is_made_where_a_file_goes_meanwhile(place: Place, monkeypatch
 def test_what_is_wrong_with_a_session_goes_with_its_worktree(place: Place, faults: Faults, wait: Wait) -> None:
     """Also where somebody used it to the end: a status said for good that it is no longer on disk."""
     with place.store() as store:
-        store.get_or_create("feature", "pm", FEATURE).leave()
-        with store.using(PM) as session:
+        store.maker.get_or_create("feature", "pm", FEATURE).leave()
+        with store.sessions.using(PM) as session:
             session.add(said("a"))
             faults.fail(errno.ENOSPC, "create")
             wait(5)
@@ -509,7 +510,7 @@ def test_what_is_wrong_with_a_session_goes_with_its_worktree(place: Place, fault
             assert [problem.id for problem in session.problems] == ["documents"]
             faults.mend()
             shutil.rmtree(place.flat.parent)
-            store.look_around()
+            store.reconciler.look_around()
         assert store.all_problems() == []
 
 
@@ -531,14 +532,14 @@ def test_making_a_session_fails_at_any_step_and_can_be_done_again(tmp_path: Path
         faults._rules = [(errno.ENOSPC, count)]
         try:
             with place.store() as store:
-                store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").add(said("a"))
+                store.maker.get_or_create("task", "dev", FEATURE, TASK, "in_dev").add(said("a"))
         except DagentdError as error:
             assert error.hint, point
         finished = len(seen) < point
         faults.mend()
         assert finished or seen[point - 1] == "unlink" or reader.temps(place.root) == [], point
         with place.store() as store:
-            store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").add(said("a"))
+            store.maker.get_or_create("task", "dev", FEATURE, TASK, "in_dev").add(said("a"))
         reader.once(reader.agree(place.dev), {"a"})
         task = reader.whole(place.flat / "nodes" / TASK / "task.json")
         assert task["states"]["in_dev"]["sessionIds"] == [place.dev.sid]
@@ -575,8 +576,8 @@ def test_what_is_well_again_is_seen_to_be_so_without_anybody_looking(
     place: Place, faults: Faults, kind: str, step: str, name: str
 ) -> None:
     with place.store() as store:
-        store.get_or_create("feature", "pm", FEATURE).leave()
-        with store.using(PM) as session:
+        store.maker.get_or_create("feature", "pm", FEATURE).leave()
+        with store.sessions.using(PM) as session:
             session.add(said("a"))
             faults.fail(errno.ENOSPC, step, name)
             with contextlib.suppress(LimitReached):
@@ -600,7 +601,7 @@ def test_a_document_that_could_not_be_read_is_read_again_without_anybody_looking
         chat = reader.whole(place.pm.chat)
         chat["messages"].append({"id": "theirs", "role": "user", "content": "x", "timestamp": "2026-01-01"})
         place.pm.chat.write_text(json.dumps(chat))
-        real, failed = files.descriptor, threading.Event()
+        real, failed = fileio.descriptor, threading.Event()
 
         def refused(path: Path, root: Path | None = None) -> int:
             if path == place.pm.chat and not failed.is_set():
@@ -608,7 +609,7 @@ def test_a_document_that_could_not_be_read_is_read_again_without_anybody_looking
                 raise OSError(number, os.strerror(number), str(path))
             return real(path)
 
-        monkeypatch.setattr(files, "descriptor", refused)
+        monkeypatch.setattr(fileio, "descriptor", refused)
         session.look()
         assert failed.is_set()
         while ids(session) != ["a", "theirs"]:  # the test's time limit ends this
@@ -657,7 +658,7 @@ def test_an_index_that_cannot_be_written_is_done_without(place: Place, tmp_path:
     index = Index(tmp_path / "index.sqlite")
     index._db.execute("pragma query_only = on")
     store = Store(place.project, index, settle=0.002)
-    session = store.get_or_create("feature", "pm", FEATURE)
+    session = store.maker.get_or_create("feature", "pm", FEATURE)
     session.add(said("a", "b"))
     session.clear()
     session.add(said("c"))
@@ -673,7 +674,7 @@ def test_an_index_that_is_damaged_while_it_is_open(place: Place, tmp_path: Path)
         session.add(said(*(f"m{number}" for number in range(300))))
     index = Index(path)
     store = Store(place.project, index, settle=0.002)
-    with store.using(PM) as session:
+    with store.sessions.using(PM) as session:
         assert len(ids(session)) == 300
         index._db.execute("pragma wal_checkpoint(truncate)")
         path.write_bytes(b"\xff" * path.stat().st_size)
@@ -681,7 +682,7 @@ def test_an_index_that_is_damaged_while_it_is_open(place: Place, tmp_path: Path)
         with pytest.raises(CorruptFile, match="index is damaged") as caught:
             session.add(said("after"))
         assert caught.value.path == str(path) and "Try again" in caught.value.hint
-        with store.using(PM) as again:
+        with store.sessions.using(PM) as again:
             again.add(said("meanwhile", "m0"))  # the second one is known: the journal was read again
             assert len(ids(again)) == 301
         with pytest.raises(NotFound, match="read again"):
@@ -690,7 +691,7 @@ def test_an_index_that_is_damaged_while_it_is_open(place: Place, tmp_path: Path)
     index.close()
     index = Index(path)
     store = Store(place.project, index, settle=0.002)
-    with store.using(PM) as session:
+    with store.sessions.using(PM) as session:
         session.add(said("after"))
         assert len(ids(session)) == 302
     store.close()
@@ -704,7 +705,7 @@ def test_history_is_whole_when_the_index_is_behind(place: Place, tmp_path: Path)
     """The disk of the index fills up: what it lacks is in memory."""
     index = Index(tmp_path / "index.sqlite")
     store = Store(place.project, index, settle=0.002)
-    session = store.get_or_create("feature", "pm", FEATURE)
+    session = store.maker.get_or_create("feature", "pm", FEATURE)
     session.add(said("a", "b"))
     assert ids(session) == ["a", "b"]
     index._db.execute("pragma query_only = on")
@@ -723,21 +724,21 @@ def test_a_session_that_is_gone_leaves_the_index_to_the_one_in_its_place(place: 
     those of the new journal, and the index of all sessions was thrown away for the contradiction."""
     index = Index(tmp_path / "index.sqlite")
     store = Store(place.project, index, settle=0.002)
-    store.get_or_create("feature", "pm", FEATURE).leave()
-    with store.using(PM) as old:
+    store.maker.get_or_create("feature", "pm", FEATURE).leave()
+    with store.sessions.using(PM) as old:
         old.add(said("a", "b"))
         shutil.rmtree(place.flat)
         (place.flat / "sessions").mkdir(parents=True)
         with pytest.raises(NotFound, match="no longer on disk"):
             old.add(said("lost"))
         place.pm.session.write_text(json.dumps({"id": PM, "type": "feature", "agentType": "pm"}))
-        with store.using(PM) as new:
+        with store.sessions.using(PM) as new:
             new.add(said("x", "y"))
             new.clear()
             with pytest.raises(NotFound, match="another session is in its place"):
                 ids(old)
         old.close()  # nobody uses it any more
-    with store.using(PM) as new:
+    with store.sessions.using(PM) as new:
         new.add(said("z"))
         assert ids(new) == ["x", "y", "z"]
     store.close()
@@ -769,10 +770,10 @@ def test_a_link_that_cannot_be_written_is_an_error_and_loses_nothing(place: Plac
     faults.fail(errno.EROFS, "rename", "feature.json")
     with place.store() as store:
         with pytest.raises(NotAllowed, match="read-only") as caught:
-            store.get_or_create("feature", "pm", FEATURE)
+            store.maker.get_or_create("feature", "pm", FEATURE)
         assert caught.value.path == str(feature) and feature.read_bytes() == before
         faults.mend()
-        store.get_or_create("feature", "pm", FEATURE)
+        store.maker.get_or_create("feature", "pm", FEATURE)
     assert reader.whole(feature)["sessionId"] == PM
 
 

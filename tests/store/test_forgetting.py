@@ -11,7 +11,7 @@ import pytest
 
 from dagentd.errors import NotAllowed, NotFound
 from dagentd.jobs import search
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 from tests.conftest import git as run_git
@@ -61,7 +61,7 @@ def places(served: Served) -> tuple[Path, Path]:
 
 def test_nothing_holds_the_secret_any_more(told: Served) -> None:
     assert len(holding(*places(told))) > 10
-    other = told.store.get_or_create("task", "dev", told.feature, "task-1", "in_dev")
+    other = told.store.maker.get_or_create("task", "dev", told.feature, "task-1", "in_dev")
     other.add([{"id": "stays", "role": "user", "content": "walrus"}])
     other.reconcile()
     removed = told.store.forget(told.session.id)
@@ -74,7 +74,7 @@ def test_nothing_holds_the_secret_any_more(told: Served) -> None:
     with pytest.raises(NotFound):
         told.session.add([{"role": "user", "content": "x"}])
     assert [hit["messageId"] for hit in search.by_index([told.store], "walrus", None, 5)] == ["stays"]
-    told.store.reconcile()
+    told.store.reconciler.reconcile()
     told.close()
     assert holding(*places(told)) == [] and other.folder.journal.exists()
 
@@ -83,11 +83,11 @@ def test_one_that_is_gone_is_forgotten_too(told: Served) -> None:
     run_git(told.project.root, "worktree", "remove", "--force", str(told.worktree))
     assert holding(*places(told))
     told.store.forget(told.session.id)
-    assert holding(*places(told)) == [] and told.store.gone() == []
+    assert holding(*places(told)) == [] and told.store.catalogue.gone() == []
 
 
 def test_in_every_worktree_and_under_nodes(told: Served, project: SampleProject) -> None:
-    task = told.store.get_or_create("task", "dev", told.feature, "task-1", "in_dev")
+    task = told.store.maker.get_or_create("task", "dev", told.feature, "task-1", "in_dev")
     task.add([{"id": "m", "role": "user", "content": SECRET}])
     task.reconcile()
     twin = told.worktree / ".dagent" / "nodes" / "task-1" / "sessions"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.store.index import Index, damage
-from dagentd.store.texts import Texts
+from dagentd.store.journal.index import Index, damage
+from dagentd.store.search_index import SearchIndex
 
 
 @pytest.fixture(autouse=True)
@@ -19,9 +19,9 @@ def open_to_all() -> Iterator[None]:
     os.umask(before)
 
 
-@pytest.mark.parametrize("made", [Index, Texts])
+@pytest.mark.parametrize("made", [Index, SearchIndex])
 @pytest.mark.parametrize("damaged", [False, True])
-def test_nobody_else_can_read_it(tmp_path: Path, made: type[Index] | type[Texts], damaged: bool) -> None:
+def test_nobody_else_can_read_it(tmp_path: Path, made: type[Index] | type[SearchIndex], damaged: bool) -> None:
     path = tmp_path / "index.sqlite"
     if damaged:
         path.write_bytes(b"no database at all, and longer than its header has to be" * 20)

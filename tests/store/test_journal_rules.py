@@ -18,14 +18,14 @@ from typing import Any
 
 import pytest
 
-from dagentd.adapters import disk
+from dagentd.adapters.files import disk
 from dagentd.errors import Conflict, DagentdError, NotFound
 from dagentd.model import jsontext, records
 from dagentd.model.project import DOCUMENTS
 from dagentd.model.records import Record
-from dagentd.store.index import Index
-from dagentd.store.journal import Altered, Journal
-from dagentd.store.projections import Projections
+from dagentd.store.documents.projections import Projections
+from dagentd.store.journal.index import Index
+from dagentd.store.journal.journal import Altered, Journal
 from dagentd.store.store import Store
 from tests.store.app import App, said
 from tests.store.served import Served
@@ -236,7 +236,7 @@ def test_a_backup_of_the_whole_folder(served: Served, tmp_path: Path, opened: bo
     served.flush()
     served.add("c")
     assert served.shown() == ["a", "b", "c"]  # memory knew it, or the index
-    assert served.store.gone() == []
+    assert served.store.catalogue.gone() == []
     served.again()
     assert len(served.written()) == len(set(served.written()))
 
@@ -521,7 +521,7 @@ def test_no_first_document_is_made_amid_a_removal(served: Served, monkeypatch: p
             empty(served.folder.path)
 
     monkeypatch.setattr(disk, "step", step)
-    with contextlib.suppress(NotFound), served.store.using("new") as session:
+    with contextlib.suppress(NotFound), served.store.sessions.using("new") as session:
         session.reconcile()
     served.folder.path.rmdir()
 
@@ -532,19 +532,19 @@ def test_a_session_that_is_found_gone_while_it_closes_is_closed(
     """Whoever makes its worktree anew closes it, and is not to hear that it is gone."""
     # Who saves the index just then waits for a plan that waits here for whoever closes, who waits for him.
     monkeypatch.setattr(Projections, "_save", lambda *_: None)
-    chronicle, began, go = served.session._chronicle, threading.Event(), threading.Event()
+    journal, began, go = served.session._journal, threading.Event(), threading.Event()
 
     def find_gone(_: dict[str, bytes]) -> tuple[list[Record], None]:
         began.set()
         go.wait()
-        chronicle.gone = NotFound("is gone", hint="Ask for it again.")
+        journal.gone = NotFound("is gone", hint="Ask for it again.")
         return [], None
 
     with ThreadPoolExecutor() as threads:
-        found = threads.submit(chronicle.submit, find_gone, True)
+        found = threads.submit(journal.submit, find_gone, True)
         began.wait()
         closed = threads.submit(served.session.close)
-        while not chronicle._queue._waiting:
+        while not journal._queue._waiting:
             time.sleep(0.001)
         go.set()
         assert found.result() is None and closed.result() is None
@@ -561,11 +561,11 @@ def test_a_session_that_was_deleted_on_purpose_is_not_made_again(served: Served,
     if opened:
         with pytest.raises(NotFound):
             served.session.add([{"role": "user", "content": "x"}])
-        served.store.reconcile()
+        served.store.reconciler.reconcile()
         served.session.reconcile()
         served.close()
     store = Store(served.project, Index(served.index_file))
-    assert store.reconcile() == [] and store.find(served.session.id).gone
+    assert store.reconciler.reconcile() == [] and store.catalogue.find(served.session.id).gone
     store.close()
     assert list(served.folder.path.iterdir()) == []
 

@@ -15,9 +15,9 @@ import pytest
 
 from dagentd.adapters import git
 from dagentd.errors import DagentdError, NotFound
-from dagentd.store import output
-from dagentd.store.index import Index
-from dagentd.store.kept import Kept
+from dagentd.store.documents import document_writer
+from dagentd.store.journal.index import Index
+from dagentd.store.journal.kept_journals import KeptJournals
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 from tests.conftest import git as run_git
@@ -52,7 +52,7 @@ def test_another_file_takes_the_next_number_and_none_is_replaced(served: Served)
 @pytest.fixture
 def documents_follow_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The documents are written all the time, which is when git is disturbed the most."""
-    monkeypatch.setattr(output, "_APART", 0.0)
+    monkeypatch.setattr(document_writer, "_APART", 0.0)
 
 
 @pytest.mark.usefixtures("documents_follow_at_once")
@@ -130,10 +130,10 @@ def test_after_its_worktree_is_gone_a_session_takes_no_message(served: Served) -
     run_git(served.project.root, "worktree", "remove", "--force", str(served.worktree))
     with pytest.raises(NotFound, match="no longer on disk"):
         served.session.add([{"role": "user", "content": "x"}])
-    with served.store.using(served.session.id) as lost, pytest.raises(NotFound, match="can only be read"):
+    with served.store.sessions.using(served.session.id) as lost, pytest.raises(NotFound, match="can only be read"):
         lost.add([{"role": "user", "content": "x"}])
     served.session.reconcile()
-    served.store.reconcile()
+    served.store.reconciler.reconcile()
     served.close()
     assert not served.worktree.exists() and served.written(served.kept[0])[0] == "a"
 
@@ -157,7 +157,7 @@ def test_a_worktree_that_comes_back_is_served_again(project: SampleProject, serv
     run_git(project.root, "worktree", "add", "-q", str(served.worktree), f"feature/{project.feature}")
     (served.worktree / ".dagent").mkdir()
     (served.worktree / ".dagent" / "feature.json").write_text(json.dumps({"id": project.feature}))
-    session = served.store.get_or_create("feature", "pm", project.feature)
+    session = served.store.maker.get_or_create("feature", "pm", project.feature)
     session.add([{"id": "new", "role": "user", "content": "x"}])
     session.reconcile()
     assert served.shown() == ["new"] and len(served.kept) == 2
@@ -252,9 +252,9 @@ def test_the_main_checkout_is_found_from_a_worktree_of_a_repository_with_a_separ
 
 def test_a_store_of_nothing(repo: Path) -> None:
     store = Store(git.project_at(repo), Index(None))
-    assert store.folders() == [] and store.reconcile() == []
+    assert store.catalogue.folders() == [] and store.reconciler.reconcile() == []
     with pytest.raises(NotFound):
-        store.get_or_create("feature", "pm", "f1")
+        store.maker.get_or_create("feature", "pm", "f1")
     store.close()
 
 
@@ -263,7 +263,7 @@ def test_what_lies_behind_a_link_was_not_kept(served: Served, tmp_path: Path) ->
     served.close()
     served.project.kept_dir.rename(tmp_path / "elsewhere")
     served.project.kept_dir.symlink_to(tmp_path / "elsewhere")
-    assert Kept(served.project).all() == {} and Kept(served.project).of(served.session.id) == []
+    assert KeptJournals(served.project).all() == {} and KeptJournals(served.project).of(served.session.id) == []
     with pytest.raises(DagentdError, match="is a link"):
         served.again()
 
@@ -273,24 +273,24 @@ def test_something_else_in_the_place_of_the_folder_is_told_in_words(served: Serv
     shutil.rmtree(served.project.kept_dir)
     served.project.kept_dir.write_text("mine")
     with pytest.raises(DagentdError, match="a part of the path is not a folder"):
-        Kept(served.project).all()
+        KeptJournals(served.project).all()
 
 
 @pytest.mark.parametrize("open_session", [True, False], ids=["open", "closed"])
 def test_a_kept_journal_that_was_removed_is_kept_again(served: Served, open_session: bool) -> None:
     """By hand, with all of our folder in git's; nothing said so, and with the worktree the session was lost."""
     served.add("a")
-    served.store.reconcile()
+    served.store.reconciler.reconcile()
     if not open_session:
         served.again()
-        served.store.reconcile()
+        served.store.reconciler.reconcile()
     shutil.rmtree(served.project.kept_dir)
-    for feature in served.store.features():
-        list(served.store.in_turn(feature, everything=False))
+    for feature in served.store.catalogue.features():
+        list(served.store.reconciler.in_turn(feature, everything=False))
     (kept,) = served.kept
     assert os.path.samefile(kept, served.journal)
     shutil.rmtree(served.worktree)
-    assert [gone.id for gone in served.store.gone()] == [served.session.id]
+    assert [gone.id for gone in served.store.catalogue.gone()] == [served.session.id]
 
 
 def test_a_second_file_that_was_removed_is_made_again(apart: Served) -> None:

@@ -9,10 +9,10 @@ from datetime import timedelta
 import pytest
 
 from dagentd.adapters import clock
-from dagentd.jobs import summary
+from dagentd.jobs import summaries
 from dagentd.model import records
 from dagentd.settings import Settings
-from dagentd.store import withdrawn
+from dagentd.store.layout import rolled_back
 from tests.store.served import Served
 
 LARGE = 300_000
@@ -51,22 +51,22 @@ def settled(large: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     """Looked at when its files were so old that another write must have left another time."""
     later = clock.now() + timedelta(seconds=10)
     monkeypatch.setattr(clock, "now", lambda: later)
-    large.store.reconcile()
+    large.store.reconciler.reconcile()
     return large
 
 
 def test_a_listing_reads_little_of_it(large: Served, read: Read) -> None:
-    assert read(lambda: summary.sessions(large.store, Settings())) < LARGE / 10
+    assert read(lambda: summaries.sessions(large.store, Settings())) < LARGE / 10
 
 
 def test_a_session_is_found_and_told_of_without_it(large: Served, read: Read) -> None:
     large.session.leave()
-    assert read(lambda: large.store.find(large.session.id)) < LARGE / 10
+    assert read(lambda: large.store.catalogue.find(large.session.id)) < LARGE / 10
     assert read(lambda: large.store.session(large.session.id).document()) < LARGE / 10
 
 
 def test_a_scan_reads_it_no_more_once_its_files_have_settled(settled: Served, read: Read) -> None:
-    assert read(settled.store.reconcile) < LARGE / 10
+    assert read(settled.store.reconciler.reconcile) < LARGE / 10
 
 
 def test_a_scan_still_sees_a_write_of_the_same_length_that_puts_the_time_back(settled: Served) -> None:
@@ -74,7 +74,7 @@ def test_a_scan_still_sees_a_write_of_the_same_length_that_puts_the_time_back(se
     before, times = path.read_bytes(), path.stat()
     path.write_bytes(before.replace(b"x" * LARGE, b"y" * LARGE))
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    settled.store.reconcile()
+    settled.store.reconciler.reconcile()
     assert settled.session.chat()[-1]["content"] == "y" * LARGE
 
 
@@ -82,19 +82,19 @@ def test_a_scan_still_sees_a_journal_that_was_overwritten(settled: Served) -> No
     with settled.journal.open("r+b") as journal:
         journal.seek(-LARGE // 2, os.SEEK_END)
         journal.write(b"z")
-    settled.store.reconcile()
+    settled.store.reconciler.reconcile()
     assert "journal-altered" in settled.problems()
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"t": "message"', b'{"t": "message", "message": "' + b"x" * LARGE])
 def test_a_session_that_was_taken_back_is_known_by_its_last_whole_record(large: Served, torn: bytes) -> None:
-    changes = {"barred": [{"path": "p" * 9000, "sha256": "", "at": ""}], "status": withdrawn.STATUS}
+    changes = {"barred": [{"path": "p" * 9000, "sha256": "", "at": ""}], "status": rolled_back.STATUS}
     large.close()
     with large.journal.open("ab") as journal:
         journal.write(records.session(changes, "2026-01-01T00:00:00.000Z").line() + torn)
-    assert withdrawn.last_words(large.journal) == changes
+    assert rolled_back.last_words(large.journal) == changes
 
 
 def test_a_message_that_ends_like_a_withdrawal_is_none(served: Served) -> None:
-    served.session.add([{"role": "user", "content": "x", "metadata": {"status": withdrawn.STATUS}}])
-    assert withdrawn.last_words(served.journal) is None
+    served.session.add([{"role": "user", "content": "x", "metadata": {"status": rolled_back.STATUS}}])
+    assert rolled_back.last_words(served.journal) is None

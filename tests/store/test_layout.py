@@ -15,9 +15,9 @@ import pytest
 
 from dagentd.adapters import git
 from dagentd.errors import Conflict, LimitReached, NotFound
-from dagentd.store import layout
-from dagentd.store.index import Index
-from dagentd.store.session import Session
+from dagentd.store.journal.index import Index
+from dagentd.store.layout import layout
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 from tests.store.app import App, said
@@ -64,7 +64,7 @@ def say(session: Session, *ids: str) -> None:
 
 def test_a_new_session_of_a_flat_feature_is_prefixed(root: Path, store: Store) -> None:
     folder = feature(tree(root, "f1"), "f1")
-    say(store.get_or_create("feature", "pm", "f1"), "a")
+    say(store.maker.get_or_create("feature", "pm", "f1"), "a")
     store.close()
     names = sorted(os.listdir(folder / "sessions"))
     kinds = ("agent-description", "chat", "checkpoint", "session")
@@ -75,10 +75,10 @@ def test_a_new_session_of_a_flat_feature_is_prefixed(root: Path, store: Store) -
 @pytest.mark.parametrize("below", ["features", "features/backlog", "features/archived"])
 def test_a_new_session_of_a_nested_feature_has_a_folder(root: Path, store: Store, below: str) -> None:
     folder = feature(tree(root, "w") / below / "f1", "f1")
-    session = store.get_or_create("feature", "pm", "f1")
+    session = store.maker.get_or_create("feature", "pm", "f1")
     say(session, "a")
     held = folder / "sessions" / "pm-feature-f1"
-    assert [one.id for one in store.folders()] == ["pm-feature-f1"]
+    assert [one.id for one in store.catalogue.folders()] == ["pm-feature-f1"]
     store.close()
     assert sorted(os.listdir(held)) == [
         "agent-description.json", "chat.json", "checkpoint.json", "history.jsonl", "session.json"
@@ -90,14 +90,14 @@ def test_both_shapes_in_one_tree(root: Path, store: Store) -> None:
     feature(tree(root, "w"), "flat")
     feature(tree(root, "w") / "features" / "nested", "nested")
     feature(tree(root) / "features" / "own", "own")
-    assert {(one.id, one.shape) for one in store.features()} == {
+    assert {(one.id, one.shape) for one in store.catalogue.features()} == {
         ("flat", "flat"), ("nested", "nested"), ("own", "nested")
     }  # fmt: skip
 
 
 def test_a_tree_of_sessions_without_feature_json_is_named_after_its_worktree(root: Path, store: Store) -> None:
     (tree(root, "f1") / "sessions").mkdir()
-    say(store.get_or_create("feature", "pm", "f1"), "a")
+    say(store.maker.get_or_create("feature", "pm", "f1"), "a")
     assert not (tree(root, "f1") / "feature.json").exists()
 
 
@@ -108,7 +108,7 @@ def test_a_feature_keeps_the_style_of_its_sessions(root: Path, store: Store, sha
     held.mkdir(parents=True)
     name = "session.json" if style == "folder" else "session_dev-old.json"
     (held / name).write_text(json.dumps({"id": "dev-old", "status": "active"}))
-    session = store.get_or_create("task", "qa", "f1", "t1", "in_qa")
+    session = store.maker.get_or_create("task", "qa", "f1", "t1", "in_qa")
     assert session.folder.style == style and session.id == "qa-task-f1-t1-in_qa"
     assert store.session("dev-old").folder.style == style
 
@@ -160,7 +160,7 @@ def test_where_both_files_exist_they_are_merged_and_it_is_reported(root: Path, s
 
 def test_a_twin_under_nodes_is_merged(root: Path, store: Store) -> None:
     folder = feature(tree(root, "f1"), "f1")
-    session = store.get_or_create("task", "dev", "f1", "t1", "in_dev")
+    session = store.maker.get_or_create("task", "dev", "f1", "t1", "in_dev")
     say(session, "a")
     twin = folder / "nodes" / "t1" / "sessions"
     twin.mkdir()
@@ -188,8 +188,8 @@ def test_a_session_that_is_only_under_nodes_is_served_there(root: Path, store: S
 def test_of_several_worktrees_the_one_named_like_the_feature_is_meant(root: Path, store: Store) -> None:
     for worktree in ("f1", "copy"):
         feature(tree(root, worktree) / "features" / "f1", "f1")
-    say(store.get_or_create("feature", "pm", "f1"), "a")
-    say(store.get_or_create("feature", "pm", "f1", worktree="copy"), "b")
+    say(store.maker.get_or_create("feature", "pm", "f1"), "a")
+    say(store.maker.get_or_create("feature", "pm", "f1", worktree="copy"), "b")
     assert store.session("pm-feature-f1").folder.feature.tree.name == "f1"
     other = store.session("pm-feature-f1", worktree="copy")
     assert [one["id"] for one in other.chat()] == ["b"]
@@ -199,10 +199,10 @@ def test_of_several_worktrees_the_one_named_like_the_feature_is_meant(root: Path
 def test_where_none_is_named_like_it_the_caller_must_choose(root: Path, store: Store) -> None:
     for worktree in ("one", "two"):
         feature(tree(root, worktree) / "features" / "f1", "f1")
-        store.get_or_create("feature", "pm", "f1", worktree=worktree)
+        store.maker.get_or_create("feature", "pm", "f1", worktree=worktree)
     asks: list[Callable[[], Session]] = [
         lambda: store.session("pm-feature-f1"),
-        lambda: store.get_or_create("feature", "pm", "f1"),
+        lambda: store.maker.get_or_create("feature", "pm", "f1"),
     ]
     for ask in asks:
         with pytest.raises(Conflict, match="one, two") as told:
@@ -218,14 +218,14 @@ def test_of_several_features_of_one_worktree_the_caller_names_one(root: Path, st
     into another feature beside it, neither of the two could be asked for."""
     backlog = root / ".dagent" / "features" / "backlog" / "login"
     feature(backlog, "login")
-    say(store.get_or_create("feature", "pm", "login"), "planned")
+    say(store.maker.get_or_create("feature", "pm", "login"), "planned")
     store.close()
     shutil.rmtree(backlog)
     for name in ("login", "other"):
         feature(tree(root, "neon") / "features" / name, name)
     with Place(root).store() as again:
-        say(again.get_or_create("feature", "pm", "login"), "begun")
-        restored = again.restore("pm-feature-login", "other")
+        say(again.maker.get_or_create("feature", "pm", "login"), "begun")
+        restored = again.maker.restore("pm-feature-login", "other")
         assert [one["id"] for one in restored.chat()] == ["planned"]
         with pytest.raises(Conflict, match="neon/login, neon/other") as told:
             again.session("pm-feature-login")
@@ -235,7 +235,7 @@ def test_of_several_features_of_one_worktree_the_caller_names_one(root: Path, st
         for feature_id, said in (("login", "begun"), ("other", "planned")):
             asks = [(None, feature_id), ("neon", feature_id), (f"neon/{feature_id}", None)]
             for ask in asks:
-                with again.using("pm-feature-login", *ask) as session:
+                with again.sessions.using("pm-feature-login", *ask) as session:
                     assert [one["id"] for one in session.chat()] == [said]
         with pytest.raises(NotFound, match="feature third"):
             again.session("pm-feature-login", feature_id="third")
@@ -250,8 +250,8 @@ def test_links_keep_what_others_wrote(root: Path, store: Store) -> None:
     task.mkdir(parents=True)
     states = {"in_dev": {"sessionIds": ["old"], "note": "x"}, "planning": {"sessionIds": []}}
     (task / "task.json").write_text(json.dumps({"id": "t1", "title": "T", "states": states, "extra": 1}))
-    store.get_or_create("feature", "pm", "f1")
-    session = store.get_or_create("task", "dev", "f1", "t1", "in_dev")
+    store.maker.get_or_create("feature", "pm", "f1")
+    session = store.maker.get_or_create("task", "dev", "f1", "t1", "in_dev")
     assert read(folder / "feature.json") == {
         "id": "f1", "name": "f1", "theirs": {"deep": [1]}, "sessionId": "pm-feature-f1"
     }  # fmt: skip
@@ -263,7 +263,7 @@ def test_links_keep_what_others_wrote(root: Path, store: Store) -> None:
 
 def test_an_unknown_task_gets_its_task_json(root: Path, store: Store) -> None:
     folder = feature(tree(root, "f1"), "f1")
-    session = store.get_or_create("task", "dev", "f1", "t9", "in_dev")
+    session = store.maker.get_or_create("task", "dev", "f1", "t9", "in_dev")
     assert read(folder / "nodes" / "t9" / "task.json") == {
         "id": "t9", "states": {"in_dev": {"sessionIds": [session.id]}}, "currentState": "in_dev"
     }  # fmt: skip
@@ -271,13 +271,13 @@ def test_an_unknown_task_gets_its_task_json(root: Path, store: Store) -> None:
 
 def test_asking_again_writes_nothing(root: Path, store: Store) -> None:
     folder = feature(tree(root, "f1"), "f1")
-    store.get_or_create("feature", "pm", "f1")
-    store.get_or_create("task", "dev", "f1", "t1", "in_dev")
-    store.reconcile()
+    store.maker.get_or_create("feature", "pm", "f1")
+    store.maker.get_or_create("task", "dev", "f1", "t1", "in_dev")
+    store.reconciler.reconcile()
     before = _marks(folder)
-    store.get_or_create("feature", "pm", "f1")
-    store.get_or_create("task", "dev", "f1", "t1", "in_dev")
-    store.reconcile()
+    store.maker.get_or_create("feature", "pm", "f1")
+    store.maker.get_or_create("task", "dev", "f1", "t1", "in_dev")
+    store.reconciler.reconcile()
     assert _marks(folder) == before
 
 
@@ -347,9 +347,9 @@ def test_the_same_document_in_another_hand_is_left_as_it_is(served: Served) -> N
 
 def test_replacing_a_document_by_the_same_writes_nothing(served: Served) -> None:
     path = served.folder.document("context")
-    assert served.session.replace("context", {"projectRoot": "/x"})
+    served.session.replace("context", {"projectRoot": "/x"})
     before = path.stat().st_ino
-    assert not served.session.replace("context", {"projectRoot": "/x"})
+    served.session.replace("context", {"projectRoot": "/x"})
     assert path.stat().st_ino == before and served.session.read("context") == {"projectRoot": "/x"}
 
 
@@ -357,8 +357,8 @@ def test_new_files_are_private(root: Path, store: Store) -> None:
     old = os.umask(0)
     try:
         folder = feature(tree(root, "w") / "features" / "f1", "f1")
-        session = store.get_or_create("feature", "pm", "f1")
-        store.get_or_create("task", "dev", "f1", "t1", "in_dev")
+        session = store.maker.get_or_create("feature", "pm", "f1")
+        store.maker.get_or_create("task", "dev", "f1", "t1", "in_dev")
         say(session, "a")
         store.close()
     finally:
@@ -390,14 +390,14 @@ def test_a_link_to_itself_stops_nobody(root: Path, place: str) -> None:
     (root / place).parent.mkdir(parents=True, exist_ok=True)
     (root / place).symlink_to(root / place)
     opened = Store(git.project_at(root), Index(None), settle=0.02)
-    opened.get_or_create("feature", "pm", "f1").leave()
-    assert [session.id for session in opened.reconcile()] == ["pm-feature-f1"]
+    opened.maker.get_or_create("feature", "pm", "f1").leave()
+    assert [session.id for session in opened.reconciler.reconcile()] == ["pm-feature-f1"]
     opened.close()
 
 
 def test_worktrees_that_lead_nowhere_are_told_of(root: Path, store: Store) -> None:
     (root / ".dagent-worktrees").symlink_to(root / ".dagent-worktrees")
-    store.look_around()
+    store.reconciler.look_around()
     (problem,) = store.problems
     assert (problem.id, problem.path) == ("folder", str(root / ".dagent-worktrees"))
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from dagentd.adapters import clock, disk
+from dagentd.adapters import clock
+from dagentd.adapters.files import disk
 from dagentd.errors import Conflict, DagentdError, LimitReached
 from dagentd.model.spend import Caps
-from dagentd.store import ledger_file
+from dagentd.store import ledger as ledger_file
 from dagentd.store.ledger import Ledger
 
 HAIKU, ABOUT = "claude-haiku-5-5", {"project": "/p", "session": "s"}

@@ -48,7 +48,7 @@ def test_the_session_that_the_feature_names(place: Place) -> None:
     link = feature_names(place, UUID)
     before = link.read_bytes()
     with place.store() as store:
-        found = store.get_or_create("feature", "pm", FEATURE)
+        found = store.maker.get_or_create("feature", "pm", FEATURE)
         assert found.id == UUID and [raw["content"] for raw in found.chat()] == ["hello"]
     assert link.read_bytes() == before and not place.pm.journal.exists()
 
@@ -59,7 +59,7 @@ def test_the_session_that_the_task_lists(place: Place) -> None:
     link = task_lists(place, in_dev=[UUID, SECOND])
     before = link.read_bytes()
     with place.store() as store:
-        assert store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").id == SECOND, "the latest"
+        assert store.maker.get_or_create("task", "dev", FEATURE, TASK, "in_dev").id == SECOND, "the latest"
     assert link.read_bytes() == before and not place.dev.journal.exists()
 
 
@@ -68,7 +68,7 @@ def test_of_several_that_are_listed_the_one_with_the_usual_id(place: Place) -> N
     session(place, DEV, "dev", "in_dev")
     task_lists(place, in_dev=[DEV, UUID])
     with place.store() as store:
-        assert store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").id == DEV
+        assert store.maker.get_or_create("task", "dev", FEATURE, TASK, "in_dev").id == DEV
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_one_of_another_role_or_state_or_that_has_ended_is_not_it(
     session(place, UUID, agent, state, status)
     task_lists(place, **{state: [UUID]})
     with place.store() as store:
-        assert store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").id == DEV
+        assert store.maker.get_or_create("task", "dev", FEATURE, TASK, "in_dev").id == DEV
 
 
 @pytest.mark.parametrize("named", ["nobody", "../../etc", 7, None, {"a": 1}])
 def test_a_link_that_leads_nowhere(place: Place, named: object) -> None:
     feature_names(place, named)
     with place.store() as store:
-        assert store.get_or_create("feature", "pm", FEATURE).id == PM
+        assert store.maker.get_or_create("feature", "pm", FEATURE).id == PM
     assert json.loads((place.flat / "feature.json").read_text())["sessionId"] == PM
 
 
@@ -96,8 +96,8 @@ def test_another_role_leaves_the_link_to_the_pm(place: Place) -> None:
     session(place, UUID, "pm")
     feature_names(place, UUID)
     with place.store() as store:
-        assert store.get_or_create("feature", "harness", FEATURE).id == f"harness-feature-{FEATURE}"
-        assert store.get_or_create("feature", "pm", FEATURE).id == UUID
+        assert store.maker.get_or_create("feature", "harness", FEATURE).id == f"harness-feature-{FEATURE}"
+        assert store.maker.get_or_create("feature", "pm", FEATURE).id == UUID
 
 
 def test_an_old_id_is_a_link_too(place: Place) -> None:
@@ -106,7 +106,7 @@ def test_an_old_id_is_a_link_too(place: Place) -> None:
     put(path, {**json.loads(path.read_text()), "aliases": ["pm-old"]})
     feature_names(place, "pm-old")
     with place.store() as store:
-        assert store.get_or_create("feature", "pm", FEATURE).id == PM
+        assert store.maker.get_or_create("feature", "pm", FEATURE).id == PM
 
 
 @pytest.mark.parametrize(
@@ -114,5 +114,5 @@ def test_an_old_id_is_a_link_too(place: Place) -> None:
 )
 def test_the_state_may_be_left_out(place: Place, agent: str, state: str) -> None:
     with place.store() as store:
-        made = store.get_or_create("task", agent, FEATURE, TASK)
+        made = store.maker.get_or_create("task", agent, FEATURE, TASK)
         assert made.id == f"{agent}-task-{FEATURE}-{TASK}-{state}" and made.fields["taskState"] == state

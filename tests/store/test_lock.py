@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from dagentd.errors import Conflict
-from dagentd.store import lock
-from dagentd.store.index import Index
+from dagentd.store import writer_lock
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.store.served import Served
 
@@ -24,7 +24,7 @@ from pathlib import Path
 from dagentd import paths
 from dagentd.adapters import git
 from dagentd.errors import DagentdError
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 
 project = git.project_at(Path(sys.argv[1]))
@@ -72,7 +72,7 @@ def test_a_read_only_store_writes_nothing(served: Served) -> None:
 def test_the_lock_is_free_again_after_a_close(served: Served, tmp_path: Path) -> None:
     served.close()
     assert served.project.lock_file.read_bytes() == b""
-    lock.take(served.project).release()
+    writer_lock.take(served.project).release()
 
 
 def test_a_lock_that_a_dead_process_left_is_recognised(served: Served, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_lock_that_a_dead_process_left_is_recognised(served: Served, tmp_path:
     assert process.wait() == -9
     left = json.loads(served.project.lock_file.read_bytes())
     assert left["pid"] == process.pid
-    held = lock.take(served.project)
+    held = writer_lock.take(served.project)
     assert held.stale == left and json.loads(served.project.lock_file.read_bytes())["pid"] == os.getpid()
     held.release()
 
@@ -91,7 +91,7 @@ _LEAVE = """
 import os, sys
 from pathlib import Path
 from dagentd.model.project import Project
-from dagentd.store import lock
+from dagentd.store import writer_lock as lock
 lock.take(Project(Path("/"), Path(sys.argv[1]).parent.parent))
 os.kill(os.getpid(), 9)
 """
@@ -106,12 +106,12 @@ def test_a_busy_lock_is_waited_for(served: Served, monkeypatch: pytest.MonkeyPat
             served.close()
 
     monkeypatch.setattr(time, "sleep", release_meanwhile)
-    lock.take(served.project, wait=60).release()
+    writer_lock.take(served.project, wait=60).release()
     assert released
 
 
 def test_the_lock_is_private(served: Served) -> None:
     with pytest.raises(Conflict):
-        lock.take(served.project)
+        writer_lock.take(served.project)
     assert served.project.lock_file.stat().st_mode & 0o777 == 0o600
     assert served.project.own_dir.stat().st_mode & 0o777 == 0o700

@@ -14,7 +14,7 @@ import pytest
 
 from dagentd.adapters.git import project_at
 from dagentd.jobs.reconcile import reconcile
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 
@@ -35,7 +35,7 @@ def test_reconciling_lets_each_session_go(project: SampleProject) -> None:
     before = _open_files()
     store = Store(project_at(project.root), Index(None), settle=0.01)
     try:
-        (feature,) = store.features()
+        (feature,) = store.catalogue.features()
         assert {line.done for line in reconcile(store, feature)} == {"journal made"}
         assert [line.messages for line in reconcile(store, feature)] == [1] * 120
         while _open_files() > before + 60:  # the test's time limit ends this if they stay open
@@ -60,15 +60,15 @@ def test_what_is_let_go_is_freed_at_once(project: SampleProject) -> None:
     _add_sessions(project.dagent / "sessions", 1)
     store = Store(project_at(project.root), Index(None), settle=0.01)
     try:
-        with store.using("s0") as session:
+        with store.sessions.using("s0") as session:
             session.add([{"role": "user", "content": "again"}])
             session.clear()
             held = weakref.ref(session)
         session.retire()
         del session
-        while store.document(store.find("s0")) is not None:
+        while store.sessions.document(store.catalogue.find("s0")) is not None:
             time.sleep(0.01)
-        (feature,) = store.features()
+        (feature,) = store.catalogue.features()
         reconcile(store, feature)  # the closed one is forgotten when another is opened in its place
         while held() is not None:  # the test's time limit ends this if something goes on holding it
             time.sleep(0.01)
@@ -80,7 +80,7 @@ def test_a_session_that_was_let_go_can_be_used_again(project: SampleProject) -> 
     _add_sessions(project.dagent / "sessions", 3)
     store = Store(project_at(project.root), Index(None), settle=0.01)
     try:
-        store.reconcile()
+        store.reconciler.reconcile()
         for number in range(3):
             store.session(f"s{number}").add([{"role": "user", "content": "again"}])
         assert [store.session(f"s{number}").messages(0)[1] for number in range(3)] == [2, 2, 2]

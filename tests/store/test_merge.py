@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dagentd.store import rendering
+from dagentd.store.documents import rendering
 from tests.store.app import LISTS, STAMP, App, said
 from tests.store.served import Served
 
@@ -674,7 +674,7 @@ def test_a_document_is_of_the_moment_it_is_made_in(served: Served, name: str) ->
     """One whose position is later than what it says would be taken for somebody who took the rest away."""
     served.add("a")
     _summary(served, decisions=["d1"])
-    state = served.session._chronicle.state
+    state = served.session._journal.state
 
     def made() -> Iterator[bytes]:
         return rendering.chat(state, {}) if name == "chat" else rendering.other(name, state, served.folder, {}, False)

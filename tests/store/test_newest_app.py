@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dagentd.store.session import Session
+from dagentd.store.sessions.session import Session
 from tests.store.place import FEATURE, PM, Place
 from tests.torture.desktop_app import DesktopApp
 
@@ -58,7 +58,7 @@ def test_its_compaction_is_one(place: Place, app: DesktopApp) -> None:
     """It was taken for a clear, and all counts began anew."""
     sid = app.session()
     app.add(sid, "first")
-    with place.store() as store, store.using(PM) as session:
+    with place.store() as store, store.sessions.using(PM) as session:
         session.reconcile()
         app.compact(sid, critical=["never cookies"], important=["tokens"], minor=["blue"])
         session.reconcile()
@@ -73,7 +73,7 @@ def test_critical_stays_critical_and_nothing_open_becomes_a_decision(place: Plac
     sid = app.session()
     app.add(sid, "first")
     app.compact(sid, critical=["never cookies"], important=["tokens"])
-    with place.store() as store, store.using(PM) as session:
+    with place.store() as store, store.sessions.using(PM) as session:
         session.reconcile()
         session.update_checkpoint({"summary": {"inProgress": ["the form"], "blockers": ["no key"]}})
         session.reconcile()
@@ -94,7 +94,7 @@ def test_what_it_compacts_replaces_what_it_compacted_last(place: Place, newest: 
     """Of 25 rewordings of two decisions there were 50."""
     app = DesktopApp(place.flat, FEATURE, newest=newest)
     sid = app.session()
-    with place.store() as store, store.using(PM) as session:
+    with place.store() as store, store.sessions.using(PM) as session:
         session.reconcile()
         session.update_checkpoint({"summary": {"decisions": ["ours"]}})
         session.reconcile()
@@ -113,7 +113,7 @@ def test_what_it_had_counted_is_kept(place: Place, app: DesktopApp) -> None:
     app.compact(sid, critical=["c"])
     app.add(sid, "since then")
     for _ in range(2):
-        with place.store() as store, store.using(PM) as session:
+        with place.store() as store, store.sessions.using(PM) as session:
             session.reconcile()
             stats = session.document()["stats"]
             assert (stats["totalMessages"], stats["totalCompactions"]) == (6, 1)
@@ -123,7 +123,7 @@ def test_what_it_had_counted_is_kept(place: Place, app: DesktopApp) -> None:
 @pytest.mark.parametrize("agent", ["feature", "project"])
 def test_its_types_of_agents_are_known(place: Place, agent: str) -> None:
     with place.store() as store:
-        session = store.get_or_create("feature", agent, FEATURE)
+        session = store.maker.get_or_create("feature", agent, FEATURE)
         assert session.id == f"{agent}-feature-{FEATURE}"
         assert (session.read("agent-description") or {})["roleInstructions"]
 
@@ -136,6 +136,6 @@ def test_its_descriptions_of_roles_are_read(place: Place, agent: str, name: str)
     theirs = {"role": name, "name": "N", "instructions": "Try to break it.", "allowedTools": ["Read"], "model": "m"}
     (folder / f"{name}.json").write_text(json.dumps(theirs))
     with place.store() as store:
-        found = store.get_or_create("feature", agent, FEATURE).read("agent-description") or {}
+        found = store.maker.get_or_create("feature", agent, FEATURE).read("agent-description") or {}
     assert found["roleInstructions"] == "Try to break it." and found["agentType"] == agent
     assert "Read" in found["toolInstructions"]

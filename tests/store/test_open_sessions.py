@@ -13,9 +13,9 @@ import pytest
 from dagentd.errors import NotFound
 from dagentd.jobs import migration
 from dagentd.settings import Settings
-from dagentd.store import journal as journals
-from dagentd.store import opening
-from dagentd.store.index import Index
+from dagentd.store.journal import journal as journals
+from dagentd.store.journal import opening
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.jobs.legacy_files import chat, write
 from tests.patience import patience
@@ -45,7 +45,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     place = Place(tmp_path / "p").make()
     with place.store() as filled:
         for feature in (FEATURE, NESTED):
-            filled.get_or_create("feature", "pm", feature).leave()
+            filled.maker.get_or_create("feature", "pm", feature).leave()
     made = Store(place.project, Index(None), settle=0.002)
     yield made
     made.close()
@@ -58,7 +58,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 def added(store: Store, session_id: str, *ids: str) -> int:
-    with store.using(session_id) as session:
+    with store.sessions.using(session_id) as session:
         session.add(said(*ids))
         return session.messages()[1]
 
@@ -76,7 +76,7 @@ def test_nobody_waits_for_another_session_to_open(
     first = pool.submit(added, store, PM, "a")
     assert slow.reached.wait(patience())
     assert pool.submit(added, store, PM_NESTED, "b").result(patience()) == 1
-    assert pool.submit(store.get_or_create, "feature", "pm", NESTED).result(patience()).id == PM_NESTED
+    assert pool.submit(store.maker.get_or_create, "feature", "pm", NESTED).result(patience()).id == PM_NESTED
     assert not first.done()
     slow.let_go()
     assert first.result(patience()) == 1
@@ -86,9 +86,9 @@ def test_nobody_who_asks_for_one_waits_for_another_that_somebody_asked_for(
     store: Store, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = held(monkeypatch, opening, "open_journal", PM)
-    first = pool.submit(store.get_or_create, "feature", "pm", FEATURE)
+    first = pool.submit(store.maker.get_or_create, "feature", "pm", FEATURE)
     assert slow.reached.wait(patience())
-    assert pool.submit(store.get_or_create, "feature", "pm", NESTED).result(patience()).id == PM_NESTED
+    assert pool.submit(store.maker.get_or_create, "feature", "pm", NESTED).result(patience()).id == PM_NESTED
     slow.let_go()
     assert first.result(patience()).id == PM
 
@@ -99,12 +99,12 @@ def test_nobody_waits_for_a_migration_into_another_session(
     place = Place(tmp_path / "p").make()
     write(place.flat / "chat.json", chat("a", "b"))
     with place.store() as store:
-        store.get_or_create("feature", "pm", NESTED).leave()
+        store.maker.get_or_create("feature", "pm", NESTED).leave()
         slow = held(monkeypatch, journals, "create", PM)
-        migrating = pool.submit(migration.run, store, store.feature(FEATURE), Settings())
+        migrating = pool.submit(migration.run, store, store.catalogue.feature(FEATURE), Settings())
         assert slow.reached.wait(patience())
         assert pool.submit(added, store, PM_NESTED, "b").result(patience()) == 1
-        made = pool.submit(store.get_or_create, "feature", "dev", NESTED)
+        made = pool.submit(store.maker.get_or_create, "feature", "dev", NESTED)
         assert made.result(patience()).id == f"dev-feature-{NESTED}", "making one waits neither"
         assert not migrating.done()
         slow.let_go()

@@ -3,15 +3,18 @@ wherever it still is, and what is nowhere is counted."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from dagentd.doctor.kinds import is_grave, is_over
 from dagentd.model.problem import Problem
-from dagentd.store import sealed
+from dagentd.store.journal import kept_journals
 from tests.conftest import SampleProject
 from tests.conftest import git as run_git
 from tests.patience import until
@@ -111,7 +114,7 @@ def test_a_second_file_has_all_of_it(apart: Served, backup: Path, running: bool)
     for _ in range(2):
         assert apart.all() == ["a", "b", "c", "d"] and apart.known() == apart.shown() == ["d"]
         assert [each.read_bytes() for each in apart.kept if each.read_bytes() == apart.journal.read_bytes()]
-        assert apart.store.gone() == []
+        assert apart.store.catalogue.gone() == []
         apart.again()
 
 
@@ -126,7 +129,7 @@ def test_another_session_in_the_same_place_gets_nothing(served: Served, project:
     served.open()
     served.add("new")
     assert served.all() == ["new"] and "journal-altered" not in served.problems()
-    assert len(served.store.gone()) == 1
+    assert len(served.store.catalogue.gone()) == 1
 
 
 def test_a_newer_backup_over_it_brings_the_rest(served: Served, backup: Path, tmp_path: Path) -> None:
@@ -231,14 +234,16 @@ def test_overwritten_and_stopped_before_anybody_looked(served: Served, backup: P
         assert served.all() == ["a", "b", "c", "d"] and served.known() == served.shown() == ["d"]
 
 
+@pytest.mark.parametrize("part", [b"text of b", b'"t": "message"', b'"}}'], ids=["text", "head", "end"])
 @pytest.mark.parametrize("before", ["reading", "stopping", "nothing"])
-def test_one_record_overwritten_in_its_midst(served: Served, backup: Path, before: str) -> None:
+def test_one_record_overwritten_in_its_midst(served: Served, backup: Path, before: str, part: bytes) -> None:
     """Neither its length nor its end tells. The history could not be read from then on."""
     _departed(served, backup)
-    place = served.journal.read_bytes().index(b"text of b")
+    data = served.journal.read_bytes()
+    line = next(each for each in data.splitlines() if b"text of b" in each)
     with served.journal.open("r+b") as file:
-        file.seek(place - 40)
-        file.write(bytes(60))
+        file.seek(data.index(line) + line.index(part))
+        file.write(bytes(len(part)))
     if before == "stopping":
         served.again()
     elif before == "nothing":
@@ -279,33 +284,33 @@ def test_a_copy_that_goes_on_after_we_mended(served: Served, backup: Path, clear
 
 
 def test_sealed_parts_follow_the_journal(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealed, "_PART", 1000)
+    monkeypatch.setattr(kept_journals, "_PART", 1000)
     for count in range(12):
         served.add(f"m{count}")
         if count % 3 == 2:
             served.again()
     served.close()
     (entry,) = served.kept
-    parts, size = sealed.parts(entry), served.journal.stat().st_size
+    parts, size = kept_journals.sealed_parts(entry), served.journal.stat().st_size
     assert [part.start for part in parts] == [0, *(part.end for part in parts[:-1])] and parts[-1].end == size
     assert len(parts) <= size // 1000 + 1
-    assert sealed.Copy(entry).read(0, size) == served.journal.read_bytes()
+    assert kept_journals.SealedCopy(entry).read(0, size) == served.journal.read_bytes()
     before = {part.path: part.path.stat().st_mtime_ns for part in parts}
     served.open()
     served.close()
-    assert {part.path: part.path.stat().st_mtime_ns for part in sealed.parts(entry)} == before
+    assert {part.path: part.path.stat().st_mtime_ns for part in kept_journals.sealed_parts(entry)} == before
 
 
 def test_a_part_that_makes_no_sense_is_made_again(served: Served) -> None:
     """As a power failure may leave one: they are not synced."""
     served.add("a")
     served.close()
-    (part,) = sealed.parts(served.kept[0])
+    (part,) = kept_journals.sealed_parts(served.kept[0])
     part.path.write_bytes(b"")
     served.open()
     served.add("b")
     served.close()
-    assert sealed.Copy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes()
+    assert kept_journals.SealedCopy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes()
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["", "asked for"])
@@ -315,7 +320,7 @@ def test_what_left_chat_is_sealed_although_nothing_follows(served: Served, asked
     served.add("a", "b")
     served.session.clear()
     assert not asked or served.all() == ["a", "b"]
-    until(lambda: sealed.Copy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes(), "sealing")
+    until(lambda: kept_journals.SealedCopy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes(), "sealing")
     os.truncate(served.journal, 0)
     served.flush()
     assert served.all() == ["a", "b"] and served.known() == []
@@ -334,3 +339,176 @@ def test_overwritten_and_then_removed(served: Served, backup: Path, running: boo
     served.flush()
     assert served.all() == ["a", "b", "c", "d"] and served.known() == served.shown() == ["d"]
     assert len(served.kept) == 1
+
+
+def _damage(messages: list[str], served: Served, _: Path) -> None:
+    """Of each the last record that has it, as a failing disk would."""
+    for one in messages:
+        place = served.journal.read_bytes().rindex(f'"text of {one}"'.encode())
+        with served.journal.open("r+b") as file:
+            file.seek(place - 40)
+            file.write(bytes(60))
+
+
+@running
+@pytest.mark.parametrize("again", [["b"], ["c"], ["b", "c"]], ids="+".join)
+def test_what_was_put_back_is_damaged_a_second_time(served: Served, running: bool, again: list[str]) -> None:
+    """What stood behind it said so by its id, and went to the end when that was not there."""
+    served.add("a", "b", "c", "d", "e")
+    served.session.clear()
+    served.session.tend(1e12)
+    served.add("f")
+    for damaged in (["b", "c"], again, ["c"]):
+        _meanwhile(served, running, partial(_damage, damaged), Path())
+        for _ in range(2):
+            assert served.all() == ["a", "b", "c", "d", "e", "f"] and served.known() == served.shown() == ["f"]
+            served.again()
+
+
+def _lost_two(served: Served, backup: Path) -> None:
+    served.add("a")
+    _back_up(served, backup)
+    served.add("b", "c")
+    _back_up(served, backup.with_name("newer"))
+    served.session.clear()
+    served.add("d")
+    _meanwhile(served, True, _journal, backup)
+
+
+def test_what_is_lost_is_told_until_somebody_has_read_the_list(served: Served, backup: Path) -> None:
+    """It was told until the next start, and `status` was well meanwhile."""
+    _lost_two(served, backup)
+    for _ in range(2):
+        told = _told(served, "journal-lost")
+        assert is_grave(told.id) and not is_over(told) and str(served.journal) in told.hint
+        assert [json.loads(line)["id"] for line in Path(told.path).read_text().splitlines()] == ["b", "c"]
+        served.again()
+    Path(told.path).unlink()
+    assert is_over(told)
+    served.again()
+    assert "journal-lost" not in served.problems()
+
+
+def test_what_was_lost_and_came_back_is_listed_no_more(served: Served, backup: Path) -> None:
+    _lost_two(served, backup)
+    listed = Path(_told(served, "journal-lost").path)
+    served.again()
+    _meanwhile(served, True, _journal, backup.with_name("newer"))
+    assert served.all() == ["a", "b", "c", "d"] and "journal-lost" not in served.problems() and not listed.exists()
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["", "no index"])
+@pytest.mark.parametrize("cut", [False, True], ids=["", "cut"])
+def test_overwritten_and_removed_where_the_sealed_parts_end_before_the_documents(
+    served: Served, backup: Path, cut: bool, indexed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the kept file nor its parts have the position that the documents name: a journal was made anew from
+    these, although the parts have what had left chat."""
+    _departed(served, backup)
+    monkeypatch.setattr(kept_journals, "seal", lambda *_, **__: None)  # whoever was killed did not
+    if cut:
+        os.truncate(served.journal, served.journal.stat().st_size // 2)
+    served.close()
+    _journal(served, backup)
+    served.journal.unlink()
+    for path in [] if indexed else tmp_path.glob("index.sqlite*"):
+        path.unlink()
+    served.open()
+    served.flush()
+    for _ in range(2):
+        assert served.all() == ["a", "b", "c", "d"] and served.known() == served.shown() == ["d"]
+        served.again()
+    assert len(served.kept) == 1
+
+
+def test_one_that_was_mended_from_nothing_is_known_again(served: Served, backup: Path) -> None:
+    """It begins with no session record, and its documents may name a position of before: by chance they have the same
+    length."""
+    _departed(served, backup)
+    for _ in range(2):
+        _fill(served.journal)
+        served.flush()
+    served.close()
+    (part,) = kept_journals.sealed_parts(served.kept[0])
+    part.path.unlink()
+    for name in ("chat", "checkpoint", "session"):
+        document = served.app.read(name)
+        served.app.paths[name].write_text(json.dumps({**document, "dagentd": {"pos": 99, "sum": "0" * 16}}))
+    served.journal.unlink()
+    served.open()
+    served.flush()
+    assert served.all() == ["a", "b", "c", "d"] and served.known() == served.shown() == ["d"]
+    assert len(served.kept) == 1
+
+
+def test_an_older_kept_journal_brings_nothing_back_into_chat(served: Served, backup: Path, tmp_path: Path) -> None:
+    """A backup that took its name made it a second file; what has left chat since is in chat there."""
+    served.add("a", "b")
+    _back_up(served, backup)
+    os.replace(shutil.copy2(backup / served.journal.name, tmp_path / "copy"), served.journal)
+    served.flush()
+    served.add("c")
+    served.session.clear()
+    served.session.tend(1e12)
+    assert len(served.kept) == 2
+    with served.journal.open("r+b") as file:
+        file.seek(60)
+        file.write(bytes(90))
+    os.truncate(served.journal, served.journal.stat().st_size - 150)
+    for _ in range(2):
+        served.again()
+        assert served.all() == ["a", "b", "c"] and served.known() == served.shown() == []
+
+
+@pytest.mark.parametrize("record", ["session", "checkpoint", "left"])
+@pytest.mark.parametrize("before", ["looking", "stopping", "no index"])
+def test_a_record_that_is_no_message_is_damaged(served: Served, record: str, before: str, tmp_path: Path) -> None:
+    """The journal was taken for whole, and could not be read at the next start, or said less from then on."""
+    served.add("a", "b")
+    served.session.update_checkpoint({"summary": {"decisions": ["kept"]}})
+    served.session.clear()
+    served.session.tend(1e12)
+    place = served.journal.read_bytes().rindex(f'{{"t": "{record}"'.encode())
+    with served.journal.open("r+b") as file:
+        file.seek(place + 5)
+        file.write(bytes(30))
+    if before != "stopping":
+        served.flush()
+    served.close()
+    for path in tmp_path.glob("index.sqlite*") if before == "no index" else ():
+        path.unlink()
+    for _ in range(2):
+        served.open()
+        served.flush()
+        assert served.all() == ["a", "b"] and served.known() == served.shown() == []
+        assert served.app.read("checkpoint")["summary"]["decisions"] == ["kept"]
+        assert served.session.fields["agentType"] == "pm"
+        served.close()
+
+
+@pytest.mark.parametrize("destroy", [_empty, _fill])
+def test_an_older_folder_takes_the_place_of_one_that_was_mended_from_nothing(
+    served: Served, backup: Path, destroy: Callable[[Path], None]
+) -> None:
+    """It begins with another record, and was taken for another session's."""
+    _back_up(served, backup)
+    served.add("a", "b")
+    destroy(served.journal)
+    served.flush()
+    served.close()
+    for path in backup.iterdir():
+        os.replace(path, served.folder.path / path.name)
+    for _ in range(2):
+        served.open()
+        served.flush()
+        assert served.all() == served.known() == served.shown() == ["a", "b"]
+        served.close()
+
+
+def test_what_was_mended_to_the_same_length_is_sealed_again(served: Served, backup: Path) -> None:
+    _departed(served, backup)
+    for _ in range(3):
+        _fill(served.journal)
+        served.again()
+    served.close()
+    assert kept_journals.SealedCopy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes()

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import disk, settling
+from dagentd.adapters import clock
+from dagentd.adapters.files import disk, marks
 from dagentd.adapters.git import project_at
 from dagentd.errors import CorruptFile
-from dagentd.store.index import Index
+from dagentd.store.documents import projections
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 from tests.store.served import Served
@@ -46,13 +48,13 @@ def restless(project: SampleProject) -> Iterator[Path]:
 def test_opening_gives_up_and_names_the_file(
     project: SampleProject, restless: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settling, "PATIENCE", 0.3)
+    monkeypatch.setattr(marks, "PATIENCE", 0.3)
     store = Store(project_at(project.root), Index(None), settle=1.0)
     try:
         with pytest.raises(CorruptFile) as caught:
             store.session("s1")
         assert caught.value.path == str(restless)
-        assert not store.find("s1").journal.exists()
+        assert not store.catalogue.find("s1").journal.exists()
     finally:
         store.close()
 
@@ -141,3 +143,30 @@ def test_where_replacing_is_refused_for_long_no_look_leaves_a_name(
         assert len(refused) > 1 and not list(path.parent.glob("*.corrupt.*")) and not list(temps.iterdir())
     served.flush()
     assert [each.read_bytes() for each in path.parent.glob("*.corrupt.*")] == [b"{ nonsense"]
+
+
+@pytest.mark.parametrize("name", ["chat", "checkpoint", "session"])
+def test_git_is_held_up_after_it_removed_one_file_of_a_session_that_nobody_had_open(
+    served: Served, wait: Callable[[float], None], name: str
+) -> None:
+    """The event of that opened it, and the file was made again at once: `git worktree remove` failed."""
+    served.add("a")
+    served.close()
+    path = served.app.paths[name]
+    path.unlink()
+    served.open()
+    served.session.look()
+    wait(0.5)
+    served.session.tend(clock.monotonic())
+    assert not path.exists()
+    wait(2)
+    served.session.tend(clock.monotonic())
+    assert path.exists() and served.known() == served.shown() == ["a"]
+
+
+def test_a_session_that_is_whole_is_not_waited_for(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    served.add("a")
+    served.close()
+    served.open()
+    monkeypatch.setattr(projections, "pause", lambda _: pytest.fail("nothing of it is missing"))
+    served.flush()

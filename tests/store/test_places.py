@@ -9,9 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.model.change import Ask, Collect, Look, Migrate, Moved, Place, Reconcile, Renew, RenewTree, Survey, asked
 from dagentd.model.project import FeatureFolder, Tree
-from dagentd.store import layout, places
+from dagentd.model.triggers import (
+    Collect,
+    Look,
+    Migrate,
+    Moved,
+    Place,
+    Reconcile,
+    Renew,
+    RenewTree,
+    Survey,
+    Trigger,
+    triggers_of,
+)
+from dagentd.store.layout import layout, watch_plan
 from tests.store.place import FEATURE, NESTED, PM, PM_NESTED
 from tests.store.place import Place as Sample
 
@@ -41,19 +53,19 @@ def nested(sample: Sample) -> FeatureFolder:
 
 
 def watched(sample: Sample, imported: Iterable[Path] = ()) -> dict[Path, Place]:
-    found = places.of_project(sample.project)
+    found = watch_plan.of_project(sample.project)
     for tree in layout.checkouts(sample.project):
         main = tree.worktree == sample.root
-        found |= places.of_tree(tree, sample.root / ".git" if main else None, () if main else imported)
+        found |= watch_plan.of_tree(tree, sample.root / ".git" if main else None, () if main else imported)
     return found
 
 
-def change(sample: Sample, path: Path, *, imported: Iterable[Path] = ()) -> set[Ask]:
+def change(sample: Sample, path: Path, *, imported: Iterable[Path] = ()) -> set[Trigger]:
     """As the daemon asks: a folder is one that is there, or one that is watched."""
     found = watched(sample, imported)
     folder = path in found or path.is_dir()
     place = found.get(path.parent)
-    return set(asked(place, path.name, folder=folder, gone=not os.path.lexists(path))) if place else set()
+    return set(triggers_of(place, path.name, folder=folder, gone=not os.path.lexists(path))) if place else set()
 
 
 def touched(path: Path) -> Path:
@@ -109,7 +121,7 @@ def test_a_folder_of_sessions_that_is_gone_is_missed(sample: Sample) -> None:
     before = watched(sample)
     place, folder = before[sample.nested / "sessions"], sample.pm_nested.folder
     assert folder in before
-    assert asked(place, folder.name, folder=True, gone=True) == {Survey(nested(sample).tree)}
+    assert triggers_of(place, folder.name, folder=True, gone=True) == {Survey(nested(sample).tree)}
 
 
 @pytest.mark.parametrize("name", ["feature.json", "dag.json", "spec.md", "feature-spec.md", "attachments/plan.png"])
@@ -183,9 +195,9 @@ def test_a_tree_becomes_a_feature(sample: Sample) -> None:
     assert change(sample, touched(tree.path / "feature.json"))  # the sample has it now as a flat feature
     (tree.path / "feature.json").unlink()
     place = watched(sample)[tree.path]
-    assert asked(place, "feature.json", folder=False, gone=False) == {Survey(tree)}
+    assert triggers_of(place, "feature.json", folder=False, gone=False) == {Survey(tree)}
     (tree.path / "sessions").mkdir()
-    assert asked(place, "sessions", folder=True, gone=False) == {Survey(tree)}
+    assert triggers_of(place, "sessions", folder=True, gone=False) == {Survey(tree)}
 
 
 def test_word_from_hooks(sample: Sample) -> None:
@@ -204,5 +216,7 @@ def test_anything_in_a_folder_may_have_changed(sample: Sample) -> None:
 def test_a_checkout_has_few_watches_however_much_is_imported(sample: Sample) -> None:
     tree = flat(sample).tree
     imported = [touched(tree.worktree / f"docs{n}" / "rules.md") for n in range(50)]
-    outside = [path for path in places.of_tree(tree, sample.root / ".git", imported) if tree.path not in path.parents]
+    outside = [
+        path for path in watch_plan.of_tree(tree, sample.root / ".git", imported) if tree.path not in path.parents
+    ]
     assert len([path for path in outside if path != tree.path]) <= 8

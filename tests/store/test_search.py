@@ -18,10 +18,11 @@ from dagentd.errors import InvalidInput, LimitReached, NotFound
 from dagentd.jobs import search
 from dagentd.model import records
 from dagentd.model.query import Query
-from dagentd.store import index, texts
 from dagentd.store import search as searching
-from dagentd.store.index import Index
-from dagentd.store.journal import Journal, Line
+from dagentd.store import search_index
+from dagentd.store.journal import index
+from dagentd.store.journal.index import Index
+from dagentd.store.journal.journal import Journal, Line
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
 from tests.patience import patience, until
@@ -49,6 +50,23 @@ def index_of(served: Served) -> Path:
 
 
 # --- what is found ------------------------------------------------------------------------------------------------
+
+
+def test_one_import_is_indexed_in_parts_so_that_others_find_meanwhile(
+    served: Served, find: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "_BATCH", 1)
+    added, add = list[int](), search_index.SearchIndex.add
+
+    def counting(self: search_index.SearchIndex, reached: search_index.Known, found: Any) -> None:
+        add(self, reached, found := list(found))
+        added.append(len(found))
+
+    monkeypatch.setattr(search_index.SearchIndex, "add", counting)
+    say(served, a="one otter", b="two otters", c="three otters")
+    assert sorted(find("otter")) == ["a", "b", "c"]
+    assert max(added) == 1 and sum(added) == 3
+
 
 TEXTS = {
     "code": "Call getUserById(userId) in src/app/main.ts, not HTTPServerFactory or max_token_count.",
@@ -267,7 +285,7 @@ def test_an_index_stays_open_for_the_next_search_and_no_longer(
         opened.append(given[0])
         return connect(*given)
 
-    monkeypatch.setattr(texts, "connect", noted)
+    monkeypatch.setattr(search_index, "connect", noted)
     for number in range(3):
         say(served, **{f"m{number}": f"walrus {number}"})
         assert len(find("walrus")) == number + 1
@@ -330,9 +348,9 @@ def test_a_journal_whose_middle_was_changed_is_indexed_again(served: Served, fin
 def test_sessions_that_vanished_are_not_found_and_their_words_are_dropped(
     served: Served, find: Find, project: SampleProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(texts, "_SPARE", 5)
+    monkeypatch.setattr(search_index, "_SPARE", 5)
     say(served, stays="a walrus")
-    other = served.store.get_or_create("task", "dev", project.feature, "t1", "in_dev")
+    other = served.store.maker.get_or_create("task", "dev", project.feature, "t1", "in_dev")
     other.add([{"id": f"m{number}", "role": "user", "content": "another walrus"} for number in range(20)])
     assert len(find("walrus", limit=100)) == 21
     assert len(find("walrus", session=other.id, limit=100)) == 20
@@ -347,13 +365,13 @@ def test_sessions_that_vanished_are_not_found_and_their_words_are_dropped(
     assert find("walrus", limit=100) == ["stays"]
     with pytest.raises(NotFound):
         find("walrus", session=other.id)
-    with contextlib.closing(texts.Texts(index_of(served))) as held:
+    with contextlib.closing(search_index.SearchIndex(index_of(served))) as held:
         assert [row.id for row in held.newest(range(100))] == [b"stays"]
 
 
 def test_a_session_that_cannot_be_read_stops_nobody(served: Served, find: Find, project: SampleProject) -> None:
     say(served, one="a walrus")
-    other = served.store.get_or_create("task", "dev", project.feature, "t1", "in_dev").folder
+    other = served.store.maker.get_or_create("task", "dev", project.feature, "t1", "in_dev").folder
     served.close()
     other.journal.unlink()
     other.journal.mkdir()
@@ -390,7 +408,7 @@ def test_a_search_does_not_wait_for_another_that_indexes(
 ) -> None:
     """The first search of all that there is may take long; one of a short session is answered meanwhile."""
     say(served, first="walrus", second="walrus")
-    short = served.store.get_or_create("feature", "qa", served.feature)
+    short = served.store.maker.get_or_create("feature", "qa", served.feature)
     short.add([{"id": "found", "role": "user", "content": "otter"}])
     batches, others = searching._batches, list[list[str]]()
 

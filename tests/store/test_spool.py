@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import disk
+from dagentd.adapters.files import disk
 from dagentd.errors import NotAllowed
 from dagentd.model.project import Project
 from dagentd.store import spool as module

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from dagentd.errors import CorruptFile, LimitReached, NotFound
 from dagentd.model import jsontext, records
 from dagentd.model.records import Record
-from dagentd.store import opening, ranks
-from dagentd.store.index import Index
-from dagentd.store.journal import Journal
-from dagentd.store.state import State
+from dagentd.store.journal import entries, opening, recovery
+from dagentd.store.journal.index import Index
+from dagentd.store.journal.journal import Journal
+from dagentd.store.journal.state import State
 from tests.store.app import App, said
 from tests.store.served import Served
 
@@ -111,7 +111,7 @@ class Bench:
         self.state = self.read(self.index)
 
     def read(self, index: Index) -> State:
-        state = opening.read_state(self.journal, index.journal(self.path))
+        state = recovery.read_state(self.journal, index.journal(self.path))
         opening.fill_lines(state, self.journal, None)
         return state
 
@@ -183,7 +183,7 @@ def test_from_the_index_from_scratch_and_by_hand(played: list[Record | str], tmp
 def test_when_there_is_hardly_room_between_two_messages(played: list[Record | str], tmp_path: Path) -> None:
     """With ranks this close, every third message that is put between others needs them all put apart again."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranks, "STRIDE", 2)
+        patch.setattr(entries, "STRIDE", 2)
         _play(tmp_path, played)
 
 
@@ -219,7 +219,7 @@ def test_put_before_one_that_was_first_and_has_left(tmp_path: Path, between: str
 @pytest.mark.parametrize("between", ["reload", "save", "full"])
 def test_many_put_behind_the_same_one(tmp_path: Path, between: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each halves the room, until all are put apart again: those in chat, those that left, those not yet saved."""
-    monkeypatch.setattr(ranks, "STRIDE", 8)
+    monkeypatch.setattr(entries, "STRIDE", 8)
     played: list[Record | str] = [_message("first", "x", []), _message("last", "x", [])]
     for number in range(30):
         played.append(_message(f"n{number}", "x", ["first"]))
@@ -386,7 +386,7 @@ def test_sessions_opened_after_the_index_was_found_damaged(used: Served) -> None
     used._index._db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
     with pytest.raises(CorruptFile, match="the index is damaged"):
         used.session.add([{"id": "unknown", "role": "user", "content": "x"}])
-    other = used.store.get_or_create("task", "dev", used.feature, "t1", "in_dev")
+    other = used.store.maker.get_or_create("task", "dev", used.feature, "t1", "in_dev")
     other.add([{"id": "a", "role": "user", "content": "x"}])
     other.clear()
     assert [one["id"] for one in other.history()[0]] == ["a"]
@@ -414,7 +414,7 @@ def test_an_index_whose_disk_is_full_when_it_is_out_of_date(used: Served) -> Non
         with pytest.raises(LimitReached, match="the index cannot be used now"):
             index.journal(used.session.folder.journal).forget()
         with contextlib.closing(Journal.open(used.session.folder.journal)) as journal:
-            state = opening.read_state(journal, index.journal(journal.path))
+            state = recovery.read_state(journal, index.journal(journal.path))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         index.close()

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
-import random
 from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import disk
-from dagentd.store import output
+from dagentd.adapters.files import disk
+from dagentd.store.documents import document_writer
 from tests.store.place import PM, Place, said
 from tests.torture import reader
-from tests.torture.seeds import THOROUGH
+from tests.torture.seeds import THOROUGH, of_the_run
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "_APART", 0.0)
+    monkeypatch.setattr(document_writer, "_APART", 0.0)
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ class Tape:
         every = range(self.start, len(self.journal) + 1)
         if THOROUGH:
             return list(every)
-        first = random.randrange(5)
+        first = of_the_run() % 5
         return [at for at in every if at % 5 == first or b"\n" in self.journal[at - 2 : at + 2]]
 
     def counted(self, length: int) -> list[str]:

@@ -31,57 +31,57 @@ def backlog(place: Place) -> Path:
 
 
 def glance(store: Store) -> None:
-    store.glance(next(each for each in store.features() if each.id == NESTED), SID)
+    store.glance(next(each for each in store.catalogue.features() if each.id == NESTED), SID)
 
 
 def history(store: Store) -> list[str]:
-    with store.using(SID) as session:
+    with store.sessions.using(SID) as session:
         return [raw["content"] for raw in session.history()[0]]
 
 
 def test_what_the_app_says_beside_our_folder_is_taken_in(place: Place, backlog: Path) -> None:
     with place.store() as store:
-        store.get_or_create("feature", "pm", NESTED).add([{"role": "user", "content": "ours"}])
+        store.maker.get_or_create("feature", "pm", NESTED).add([{"role": "user", "content": "ours"}])
         assert (backlog / "sessions" / SID / "history.jsonl").exists() and history(store) == ["ours"]
-        store.reconcile()  # or our chat would not be on disk yet
+        store.reconciler.reconcile()  # or our chat would not be on disk yet
         app = DesktopApp(backlog, NESTED, newest=True)
         app.add(app.session(), "theirs")
         glance(store)
-        store.reconcile()
+        store.reconciler.reconcile()
         assert sorted(history(store)) == ["ours", "theirs"]
-        with store.using(SID) as session:
+        with store.sessions.using(SID) as session:
             session.add([{"role": "user", "content": "later"}])
-        store.reconcile()
+        store.reconciler.reconcile()
         assert sorted(each["content"] for each in app.chat(app.session())) == ["later", "ours", "theirs"]
     with place.store() as store:
-        store.reconcile()
+        store.reconciler.reconcile()
         assert sorted(history(store)) == ["later", "ours", "theirs"]
 
 
 def test_what_had_left_our_chat_is_history_of_theirs_too(place: Place, backlog: Path) -> None:
     with place.store() as store:
-        ours = store.get_or_create("feature", "pm", NESTED)
+        ours = store.maker.get_or_create("feature", "pm", NESTED)
         ours.add([{"role": "user", "content": each} for each in ("first", "second")])
         ours.clear()
         ours.update_checkpoint({"summary": {"decisions": ["no cookies"]}})
         ours.add([{"role": "user", "content": "third"}])
-        store.reconcile()
+        store.reconciler.reconcile()
         app = DesktopApp(backlog, NESTED, newest=True)
         app.add(app.session(), "theirs")
         for _ in range(2):
             glance(store)
-            store.reconcile()
+            store.reconciler.reconcile()
             assert sorted(history(store)) == ["first", "second", "theirs", "third"]
-            with store.using(SID) as session:
+            with store.sessions.using(SID) as session:
                 assert session.folder.style == "prefixed"
                 assert sorted(each["content"] for each in session.chat()) == ["theirs", "third"]
                 assert "no cookies" in (session.checkpoint() or {})["summary"]["decisions"]
-        with store.using(SID) as session:  # once is enough: what is resolved here stays so
+        with store.sessions.using(SID) as session:  # once is enough: what is resolved here stays so
             session.update_checkpoint({"summary": {"decisions": []}})
             session.reconcile()
             assert (session.checkpoint() or {})["summary"]["decisions"] == []
     with place.store() as store:
-        store.reconcile()
+        store.reconciler.reconcile()
         assert sorted(history(store)) == ["first", "second", "theirs", "third"]
 
 
@@ -92,18 +92,18 @@ def test_what_both_made_of_an_older_file_is_there_once(place: Place, backlog: Pa
     work = Work(place)
     try:
         work.look()
-        with work.store.using(SID) as session:
+        with work.store.sessions.using(SID) as session:
             assert session.folder.style == "folder" and len(session.chat()) == 4
             if cleared:
                 session.clear()
-        work.store.reconcile()
+        work.store.reconciler.reconcile()
         app = DesktopApp(backlog, NESTED)
         assert len(list(app.migrate_chat())) == 4
         app.add(app.session(), "theirs")
         for _ in range(2):
             glance(work.store)
             work.look()
-            work.store.reconcile()
+            work.store.reconciler.reconcile()
             assert sorted(history(work.store)) == [*said, "theirs"]
     finally:
         work.close()

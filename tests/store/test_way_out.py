@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from dagentd.errors import DagentdError, NotAllowed
-from dagentd.store import layout, output, withdrawn
+from dagentd.store.documents import document_writer
+from dagentd.store.layout import layout, rolled_back
 from tests.conftest import SampleProject, git
 from tests.store.place import FEATURE, NESTED, Place, said
 from tests.torture import reader
@@ -21,7 +22,7 @@ SETTLE = 0.004
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "_APART", 0.0)
+    monkeypatch.setattr(document_writer, "_APART", 0.0)
 
 
 @pytest.fixture
@@ -58,13 +59,13 @@ FOLDERS = ["sessions", ""]  # "": the tree itself
 def test_an_open_session_does_not_follow_its_folder_out(place: Place, victim: Place, folder: str) -> None:
     before = seen(victim.flat)
     with place.store(SETTLE) as store:
-        mine = store.get_or_create("feature", "pm", FEATURE)
+        mine = store.maker.get_or_create("feature", "pm", FEATURE)
         mine.add(said("a"))
         mine.reconcile()
         moved = exchange(place.flat / folder, victim.flat / folder)
         with pytest.raises(NotAllowed):
             mine.add(said("b"))
-        for look in (mine.reconcile, store.reconcile, lambda: mine.replace("context", {"notes": ["x"]})):
+        for look in (mine.reconcile, store.reconciler.reconcile, lambda: mine.replace("context", {"notes": ["x"]})):
             with contextlib.suppress(DagentdError):
                 look()
         assert SECRET not in json.dumps(mine.messages())
@@ -86,8 +87,8 @@ def test_a_session_that_is_not_open_is_not_served_from_outside(place: Place, vic
     before = seen(victim.flat)
     with place.store(SETTLE) as store:
         with pytest.raises(DagentdError):
-            store.get_or_create("feature", "pm", FEATURE)
-        store.reconcile()
+            store.maker.get_or_create("feature", "pm", FEATURE)
+        store.reconciler.reconcile()
     assert seen(victim.flat) == before and len(list(place.kept.glob("*.jsonl"))) == 1
 
 
@@ -102,7 +103,7 @@ def test_a_tree_in_a_tree_is_none(place: Place) -> None:
     (tree,) = [tree for tree in layout.trees(place.project) if tree.path == place.flat]
     (feature,) = layout.features(tree)
     assert {folder.path for folder in layout.sessions(feature)} == {place.pm.folder}
-    assert layout.twins(layout.sessions(feature)[0]) == [] and withdrawn._names(within.parents[1]) == []
+    assert layout.twins(layout.sessions(feature)[0]) == [] and rolled_back._names(within.parents[1]) == []
 
 
 @pytest.mark.parametrize("folder", ["kept", ""])
@@ -110,14 +111,14 @@ def test_what_is_ours_in_gits_folder_does_not_lead_out_of_it(place: Place, tmp_p
     outside = tmp_path / "outside"
     outside.mkdir()
     with place.store(SETTLE) as store:
-        mine = store.get_or_create("feature", "pm", FEATURE)
+        mine = store.maker.get_or_create("feature", "pm", FEATURE)
         mine.add(said("a"))
         exchange(place.project.own_dir / folder, outside)
         with contextlib.suppress(DagentdError):
             mine.add(said("b"))
             mine.reconcile()
         with pytest.raises(DagentdError):
-            store.get_or_create("feature", "pm", NESTED)
+            store.maker.get_or_create("feature", "pm", NESTED)
     assert not list(outside.iterdir())
 
 
@@ -129,14 +130,14 @@ def test_a_worktree_that_is_exchanged_for_another_projects_is_refused(place: Pla
     folder, theirs = [place.flat, *place.flat.parents][up], [victim.flat, *victim.flat.parents][up]
     before = seen(victim.root)
     with place.store(SETTLE) as store:
-        mine = store.get_or_create("feature", "pm", FEATURE)
+        mine = store.maker.get_or_create("feature", "pm", FEATURE)
         mine.add(said("a"))
         mine.reconcile()
         moved = folder.rename(place.root / "moved")
         folder.symlink_to(theirs)
         with pytest.raises(NotAllowed):
             mine.add(said("b"))
-        for look in (mine.reconcile, store.reconcile, store.look_around):
+        for look in (mine.reconcile, store.reconciler.reconcile, store.reconciler.look_around):
             with contextlib.suppress(DagentdError):
                 look()
         assert [problem.path for problem in store.problems if problem.id == "folder"] == [str(place.flat.parent)]
@@ -163,6 +164,6 @@ def test_a_worktree_that_the_user_keeps_elsewhere_is_served_there(project: Sampl
     link.symlink_to(away / "here" if which == "worktree" else away)
     served = Place(project.root)
     with served.store(SETTLE) as store:
-        mine = store.get_or_create("feature", "pm", FEATURE)
+        mine = store.maker.get_or_create("feature", "pm", FEATURE)
         mine.add(said("a"))
         assert mine.folder.feature.tree.worktree == away / "here" and not store.problems

@@ -1,5 +1,5 @@
 """`make torture`: the chaos run, then the state machine, the crash explorer and faults, for as long as one likes; and
-once all tests that `make test` leaves out because they take long."""
+once all tests of which `make test` takes a share only, or none because they take long."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from tests.torture.chaos.outcome import Outcome
 from tests.torture.chaos.table import table
 
 HERE = Path(__file__).parent
-OTHERS = ("test_machine.py", "test_explorer.py", "test_killed.py", "test_faults_sessions.py", "test_faults_beside.py",
-          "test_attacks_places.py", "test_beside_app.py", "../store/test_torn.py")  # fmt: skip
+LONGER = ("test_machine.py", "test_killed.py", "test_faults_daemon.py", "../store/test_torn.py")
 
 
 def main(arguments: list[str]) -> int:
@@ -51,9 +50,9 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
 
 def _others(minutes: int, seed: int) -> int:
     """By pytest, which they are tests for; it may take as long as it was told to, and some more."""
-    longer = {"TORTURE_MINUTES": str(minutes), "TORTURE_SEED": str(seed), "ATTACKS": "all"}
+    longer = {"TORTURE_MINUTES": str(minutes), "TORTURE_SEED": str(seed)}
     line = [sys.executable, "-m", "pytest", "-s", "--timeout", str(minutes * 60 * 3 + 600), "-m"]
-    parts = (["", *(str(HERE / name) for name in OTHERS)], ["long", str(HERE.parent)])
+    parts = (["", *(str(HERE / name) for name in LONGER)], ["long or turns or hypothesis", str(HERE.parent)])
     return max(subprocess.run([*line, *part], env=os.environ | longer).returncode for part in parts)
 
 

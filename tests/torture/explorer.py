@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.torture.explorer_power import How, telling
 from tests.torture.explorer_wire import Job, Lane, Outcome
+from tests.torture.seeds import of_the_run
 
 
 class Case(ABC):
@@ -49,10 +50,10 @@ _FEW, _EVERY = 24, 3
 def explore(make: Make, how: How, folder: Path, lanes: Sequence[Lane], thorough: bool) -> int:
     """How many points were taken; the lanes share them. All if it is to be thorough, else those that leave another disk
     behind; and where these are many, every third, another third each time."""
-    first = random.randrange(_EVERY)
 
     def some(number: int) -> int:
         case, lane = make(folder / str(number), how), lanes[number]
+        first = random.Random(f"{of_the_run()} {case.op} {how}").randrange(_EVERY)
         steps = _steps(case, lane)
         points = list(range(1, len(steps) + 1)) if thorough else telling(steps, how)
         taken = points if thorough or len(points) <= _FEW else points[first::_EVERY]

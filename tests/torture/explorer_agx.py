@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dagentd.model.agx import changed
+from dagentd.agx.values import changed
 from tests.conftest import git
 from tests.model.agx.seed import example
 from tests.torture.explorer import Case

@@ -13,10 +13,7 @@ import os
 import pkgutil
 import sys
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
-
-from pydantic import BaseModel
 
 from dagentd import formats, jobs, model, store
 from dagentd.adapters import tokens
@@ -25,6 +22,7 @@ from tests.torture.explorer_power import Power
 from tests.torture.explorer_time import Time
 from tests.torture.explorer_wire import Job, listen, say
 from tests.torture.machine_daemon import serve
+from tests.warm import build_models
 
 
 def main() -> None:
@@ -46,14 +44,7 @@ def _load() -> None:
     for part in (formats, jobs, model, store):
         for found in pkgutil.walk_packages(part.__path__, f"{part.__name__}."):
             importlib.import_module(found.name)
-    for each in _below(BaseModel):
-        each.model_rebuild()
-
-
-def _below(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    for each in kind.__subclasses__():
-        yield each
-        yield from _below(each)
+    build_models()
 
 
 def _work(job: Job) -> None:

@@ -10,20 +10,21 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
-from dagentd.adapters import clock, disk
+from dagentd.adapters import clock
+from dagentd.adapters.files import disk
+from dagentd.agx import config_files
+from dagentd.agx.agx import Agx
 from dagentd.errors import Conflict, NotFound
 from dagentd.jobs import context, migration
-from dagentd.jobs.agx import Agx
 from dagentd.jobs.archive import archive_ended
 from dagentd.jobs.compaction import Compactor, How
 from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.settings import Settings
 from dagentd.settings.tables import Compaction
-from dagentd.store import output
-from dagentd.store.agx import configs
-from dagentd.store.index import Index
+from dagentd.store.documents import document_writer
+from dagentd.store.journal.index import Index
 from dagentd.store.ledger import Ledger
-from dagentd.store.session import Session
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 from tests.store.place import FEATURE, NESTED, PM, TASK, Place
 from tests.torture.explorer_power import Power
@@ -72,19 +73,19 @@ class Life:
 
 
 def _create_flat(life: Life) -> None:
-    life.ack(life.store.get_or_create("feature", "pm", FEATURE).id)
+    life.ack(life.store.maker.get_or_create("feature", "pm", FEATURE).id)
 
 
 def _create_nested(life: Life) -> None:
-    life.ack(life.store.get_or_create("feature", "pm", NESTED).id)
+    life.ack(life.store.maker.get_or_create("feature", "pm", NESTED).id)
 
 
 def _create_task(life: Life) -> None:
-    life.ack(life.store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").id)
+    life.ack(life.store.maker.get_or_create("task", "dev", FEATURE, TASK, "in_dev").id)
 
 
 def _seed(life: Life) -> None:
-    session = life.store.get_or_create("feature", "pm", FEATURE)
+    session = life.store.maker.get_or_create("feature", "pm", FEATURE)
     session.add([{"id": name, "role": "user", "content": f"said in {name}"} for name in SEEDED])
 
 
@@ -93,7 +94,7 @@ def _adopt(life: Life) -> None:
 
 
 def _open(life: Life) -> None:
-    life.store.reconcile()
+    life.store.reconciler.reconcile()
 
 
 def _add(life: Life) -> None:
@@ -155,8 +156,8 @@ def _archive(life: Life) -> None:
 
 
 def _archive_ended(life: Life) -> None:
-    life.store.reconcile()
-    if archive_ended(life.store, life.store.feature(FEATURE), Settings()):
+    life.store.reconciler.reconcile()
+    if archive_ended(life.store, life.store.catalogue.feature(FEATURE), Settings()):
         life.ack("archived")
 
 
@@ -171,17 +172,17 @@ def _pin(life: Life) -> None:
 
 
 def _context(life: Life) -> None:
-    rebuilt = context.rebuild(life.store, life.store.feature(FEATURE), Settings(), Checkouts())
+    rebuilt = context.rebuild(life.store, life.store.catalogue.feature(FEATURE), Settings(), Checkouts())
     assert not rebuilt.errors, rebuilt
     life.ack("context")
 
 
 def _restore(life: Life) -> None:
     try:
-        life.store.restore(PM, NESTED)
+        life.store.maker.restore(PM, NESTED)
         life.ack("restored")
     except NotFound:  # it is back since before the crash
-        life.store.reconcile()
+        life.store.reconciler.reconcile()
 
 
 def _forget(life: Life) -> None:
@@ -237,14 +238,14 @@ def _take_in_late(life: Life) -> None:
 
 
 def _migrate(life: Life) -> None:
-    for feature in life.store.features():
+    for feature in life.store.catalogue.features():
         for file in migration.run(life.store, feature, Settings()):
             assert file.error is None, file
             life.ack(str(file.session_id))
 
 
 def _roll_back(life: Life) -> None:
-    for feature in life.store.features():
+    for feature in life.store.catalogue.features():
         for file in migration.rollback(life.store, feature):
             assert file.error is None, file
             life.ack(str(file.session_id))
@@ -263,8 +264,11 @@ def _agx_follow(life: Life) -> None:
 
 def _append(life: Life) -> None:
     """Add for ever from several threads: the test ends it."""
-    output._APART = 0.005
-    sessions = [life.store.get_or_create("feature", "pm", FEATURE), life.store.get_or_create("feature", "pm", NESTED)]
+    document_writer._APART = 0.005
+    sessions = [
+        life.store.maker.get_or_create("feature", "pm", FEATURE),
+        life.store.maker.get_or_create("feature", "pm", NESTED),
+    ]
     for session in sessions:
         if session.messages(0)[1] > 100:  # keeps the rounds short
             session.clear()
@@ -325,6 +329,6 @@ OPERATIONS: dict[str, Callable[[Life], object]] = {
     "agx claude": lambda life: life.agx.claude(life.root, "abc", "side"),
     "agx remove": lambda life: life.agx.cleanup(life.root, ["side"]),
     "agx follow": _agx_follow,
-    "agx configure": lambda life: configs.put(configs.user(), "session.backupCount", 9, 5, clock.now()),
+    "agx configure": lambda life: config_files.put(config_files.user(), "session.backupCount", 9, 5, clock.now()),
     "agx index": lambda life: life.agx.index(rebuild=True),
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dagentd.adapters import disk
+from dagentd.adapters.files import disk
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer

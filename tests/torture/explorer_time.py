@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.store import projector
+from dagentd.store.sessions import resources
 from dagentd.store.store import Store
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
@@ -36,7 +36,7 @@ class Time:
         clock.now = self.now
         clock.monotonic = clock.uptime = lambda: self.since
         time.sleep = lambda seconds: self.pass_by(float(seconds))
-        vars(projector)["threading"] = SimpleNamespace(Condition=partial(_Waiting, self), Thread=_Later)
+        vars(resources)["threading"] = SimpleNamespace(Condition=partial(_Waiting, self), Thread=_Later)
 
     def let_write(self, store: Store, until: float = 0.0) -> None:
         """Documents that are due by then are written, each in its moment."""

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dagentd import errors
-from dagentd.adapters import beneath, disk
+from dagentd.adapters.files import beneath, disk
 from dagentd.errors import DagentdError
-from dagentd.store import output
+from dagentd.store.documents import document_writer
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -104,7 +104,7 @@ def injected(fault: Fault, root: Path) -> Iterator[None]:
         patch.setattr(beneath, "opened", opened_in_tree)
         for name in ("fsync", "fdatasync"):  # what they promise is not tried here, and a busy disk takes long
             patch.setattr(os, name, lambda _: None)
-        patch.setattr(output, "_APART", 0.0)
+        patch.setattr(document_writer, "_APART", 0.0)
         yield
 
 

@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dagentd.adapters import git
+from dagentd.agx.agx import Agx
 from dagentd.errors import DagentdError
 from dagentd.jobs import exclude, hooks
-from dagentd.jobs.agx import Agx
 from dagentd.jobs.hooks import Report
 from dagentd.model.project import Project
 from dagentd.model.spend import Caps
 from dagentd.settings import Settings
-from dagentd.store.ledger import Ledger
-from dagentd.store.ledger_file import LONG
+from dagentd.store.ledger import LONG, Ledger
 from dagentd.store.registry import Registry
 from dagentd.store.spool import Note, Spool
 from tests.torture.reader import whole

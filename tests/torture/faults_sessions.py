@@ -15,9 +15,9 @@ from dagentd.jobs.compaction import Compactor, How
 from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.jobs.migration import File
 from dagentd.settings import Settings
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.ledger import Ledger
-from dagentd.store.session import Session
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 from tests.conftest import FEATURE, SampleProject
 from tests.jobs import legacy_files
@@ -63,7 +63,7 @@ class Bench:
         return Ledger(self.project.root / "ledger.jsonl")
 
     def seed(self) -> None:
-        session = self.store.get_or_create("feature", "pm", FEATURE)
+        session = self.store.maker.get_or_create("feature", "pm", FEATURE)
         session.add(said(*HELD))
         session.reconcile()
 
@@ -93,7 +93,7 @@ def _undo(bench: Bench) -> None:
 
 
 def _create(bench: Bench) -> None:
-    bench.store.get_or_create("task", "dev", FEATURE, TASK, "in_dev").add(said("d"))
+    bench.store.maker.get_or_create("task", "dev", FEATURE, TASK, "in_dev").add(said("d"))
 
 
 def _app_adds(bench: Bench) -> None:
@@ -110,7 +110,9 @@ def _older_files(bench: Bench) -> None:
 
 
 def _migrate(bench: Bench) -> None:
-    _all_well([file for each in bench.store.features() for file in migration.run(bench.store, each, Settings())])
+    _all_well(
+        [file for each in bench.store.catalogue.features() for file in migration.run(bench.store, each, Settings())]
+    )
 
 
 def _migrated(bench: Bench) -> None:
@@ -119,7 +121,7 @@ def _migrated(bench: Bench) -> None:
 
 
 def _roll_back(bench: Bench) -> None:
-    _all_well([file for each in bench.store.features() for file in migration.rollback(bench.store, each)])
+    _all_well([file for each in bench.store.catalogue.features() for file in migration.rollback(bench.store, each)])
 
 
 def _all_well(files: list[File]) -> None:
@@ -145,7 +147,7 @@ def _lose(bench: Bench) -> None:
 
 def _restore(bench: Bench) -> None:
     if not bench.files.journal.exists():
-        bench.store.restore(PM, FEATURE)
+        bench.store.maker.restore(PM, FEATURE)
 
 
 def _summary(bench: Bench) -> list[str]:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from dagentd import alone, paths
+from dagentd import oneshot, paths
 from dagentd.errors import DagentdError
-from dagentd.jobs import exclude, gone, hooks, keeping, search
+from dagentd.jobs import exclude, hooks, retention, search
 from dagentd.model.project import Project
 from dagentd.settings import Settings
 from dagentd.store.registry import Registry
@@ -82,13 +82,13 @@ class Hostile:
         (self.sample.worktree / "CLAUDE.md").write_text("Be brief.\n")
         hooks.install(self.project)
         exclude.add(self.project)
-        with alone.writing(self.project, Settings()) as store:
-            store.get_or_create("feature", "pm", FEATURE).leave()
-            store.get_or_create("task", "dev", FEATURE, "task-1", "in_dev").leave()
+        with oneshot.writing(self.project, Settings()) as store:
+            store.maker.get_or_create("feature", "pm", FEATURE).leave()
+            store.maker.get_or_create("task", "dev", FEATURE, "task-1", "in_dev").leave()
             for session_id in (PM, DEV):
-                with store.using(session_id) as session:
+                with store.sessions.using(session_id) as session:
                     session.add(SAID)
-        alone.once(self.project, Settings())
+        oneshot.once(self.project, Settings())
         return self
 
     first_words = SAID[0]["content"]
@@ -119,7 +119,7 @@ def _regular(folder: Path) -> Iterator[Path]:
 
 def _acts(project: Project) -> list[Callable[[], object]]:
     return [
-        lambda: alone.once(project, Settings()),
+        lambda: oneshot.once(project, Settings()),
         lambda: Spool(project).take(),
         lambda: hooks.look(project),
         lambda: hooks.status(project),
@@ -127,16 +127,16 @@ def _acts(project: Project) -> list[Callable[[], object]]:
         lambda: exclude.add(project),
         *(lambda name=name: _talk(project, name) for name in (PM, DEV)),
         lambda: _tidy(project),
-        lambda: alone.once(project, Settings()),
+        lambda: oneshot.once(project, Settings()),
         lambda: hooks.uninstall(project),
         lambda: exclude.remove(project),
         lambda: _forget(project),
-        lambda: keeping.clear_away(project, purge=True),
+        lambda: retention.clear_away(project, purge=True),
     ]
 
 
 def _talk(project: Project, session_id: str) -> None:
-    with alone.writing(project, Settings()) as store, store.using(session_id) as session:
+    with oneshot.writing(project, Settings()) as store, store.sessions.using(session_id) as session:
         for act in (
             lambda: session.add(SAID), session.messages, session.history, session.clear, session.archive,
             lambda: session.update_checkpoint({"summary": {"decisions": ["x"]}}),
@@ -148,17 +148,17 @@ def _talk(project: Project, session_id: str) -> None:
 
 
 def _tidy(project: Project) -> None:
-    with alone.writing(project, Settings()) as store:
-        keeping.remove_expired(store, 0)
+    with oneshot.writing(project, Settings()) as store:
+        retention.remove_expired(store, 0)
         with contextlib.suppress(DagentdError):
             search.by_reading(store, "port", None, 20)
-        gone.sessions(store, Settings())
-        for feature in store.features():
+        retention.gone_sessions(store, Settings())
+        for feature in store.catalogue.features():
             store.let_go(feature)
 
 
 def _forget(project: Project) -> None:
-    with alone.writing(project, Settings()) as store:
+    with oneshot.writing(project, Settings()) as store:
         store.forget(DEV)
 
 

@@ -19,7 +19,7 @@ from dagentd.jobs.compaction import How as Asking
 from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.jobs.migration import Seen
 from dagentd.settings import Settings
-from dagentd.store.session import Session
+from dagentd.store.sessions.session import Session
 from tests.store.place import FEATURE, PM, Place
 from tests.torture.explorer_operations import ALL_LEAVES, Life
 from tests.torture.explorer_power import How
@@ -103,7 +103,7 @@ def _session(life: Life) -> Session:
 
 
 def _due(life: Life, _: Any) -> object:
-    done = due.all_of(life.store, life.store.feature(FEATURE), Settings(), Checkouts(), Seen())
+    done = due.all_of(life.store, life.store.catalogue.feature(FEATURE), Settings(), Checkouts(), Seen())
     return [file.error and str(file.error) for file in done.files or []]
 
 
@@ -138,13 +138,13 @@ ORDERS: dict[str, Callable[[Life, Any], object]] = {
     "compact": lambda life, _: life.compactor.compact(_session(life), ALL_LEAVES, Asking(seconds=0)),
     "undo": lambda life, _: life.compactor.undo(_session(life)),
     "archive": lambda life, _: _session(life).archive(),
-    "create": lambda life, _: life.store.get_or_create("feature", "pm", FEATURE).id,
+    "create": lambda life, _: life.store.maker.get_or_create("feature", "pm", FEATURE).id,
     "checkpoint": lambda life, summary: _session(life).update_checkpoint({"summary": summary})["version"],
     "pin": lambda life, name: _session(life).pin(message=name),
     "pin item": _pin_item,
     "look": lambda life, _: _session(life).look(),
-    "glance": lambda life, _: life.store.glance(life.store.feature(FEATURE), PM),
-    "reconcile": lambda life, _: [session.id for session in life.store.reconcile()],
+    "glance": lambda life, _: life.store.glance(life.store.catalogue.feature(FEATURE), PM),
+    "reconcile": lambda life, _: [session.id for session in life.store.reconciler.reconcile()],
     "due": _due,
     "wait": _wait,
     "jump": _jump,

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import disk
+from dagentd.adapters.files import disk
 from dagentd.errors import DagentdError
 from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.jobs.context.instructions import rules
 from dagentd.settings import Settings
-from dagentd.store import output
+from dagentd.store.documents import document_writer
 from tests.conftest import SampleProject, git
 from tests.store.place import FEATURE, Place, said
 from tests.store.test_way_out import SECRET, seen
@@ -52,18 +52,18 @@ def racing(folder: Path, target: Path) -> Iterator[None]:
 
 @pytest.mark.parametrize("folder", ["sessions", "", "..", "../.."])
 def test_nothing_of_a_session_leads_out(tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "_APART", 0.0)
+    monkeypatch.setattr(document_writer, "_APART", 0.0)
     place, victim = Place(tmp_path / "p").make(), Place(tmp_path / "victim").make()
     with victim.session() as theirs:
         theirs.add([{"id": "v", "role": "user", "content": SECRET}])
     before, acknowledged = seen(victim.flat), list[str]()
     with place.store() as store:
-        store.get_or_create("feature", "pm", FEATURE).leave()
+        store.maker.get_or_create("feature", "pm", FEATURE).leave()
         with racing(place.flat / folder, victim.flat / folder):
             end = time.monotonic() + SECONDS
             for number in range(100_000):
                 with contextlib.suppress(DagentdError):
-                    session = store.get_or_create("feature", "pm", FEATURE)
+                    session = store.maker.get_or_create("feature", "pm", FEATURE)
                     try:
                         session.add(said(f"m{number}"))
                         acknowledged.append(f"m{number}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dagentd import alone, paths
+from dagentd import oneshot, paths
 from dagentd.errors import DagentdError
 from dagentd.jobs import hooks
 from dagentd.settings import Settings
@@ -20,6 +20,7 @@ from tests.conftest import FEATURE, git
 from tests.torture.hostile import CANARY, DEV, PM, Hostile
 from tests.torture.hostile import hostile as hostile
 
+pytestmark = pytest.mark.turns(3)
 SHELL = "$(touch PWNED)`touch PWNED`;touch PWNED|touch PWNED&&touch PWNED"
 
 
@@ -107,13 +108,13 @@ def test_a_document_of_any_content_stops_nothing_beside_it(hostile: Hostile, tex
     before = hostile.victim.state()
     hostile.work(until_forgotten=False)
     assert hostile.victim.state() == before and pwned(hostile) == [] and hostile.leaks() == []
-    with alone.writing(hostile.project, Settings()) as store:
-        store.get_or_create("feature", "pm", "healthy").leave()
-        with store.using("pm-feature-healthy") as session:
+    with oneshot.writing(hostile.project, Settings()) as store:
+        store.maker.get_or_create("feature", "pm", "healthy").leave()
+        with store.sessions.using("pm-feature-healthy") as session:
             session.add([{"role": "user", "content": "Hello"}])
             assert session.messages()[1] == 1
         for session_id in (PM, DEV):  # their journals are sound
-            with store.using(session_id) as session:
+            with store.sessions.using(session_id) as session:
                 assert hostile.first_words in [each["content"] for each in session.history()[0]]
 
 
@@ -184,9 +185,9 @@ def test_a_clone_of_its_own_in_the_place_of_a_worktree_is_served_without_git(hos
     git(hostile.sample.root, "clone", "-q", str(hostile.sample.root), str(clone))
     (clone / ".dagent").mkdir()
     (clone / ".dagent" / "feature.json").write_text('{"id": "clone"}')
-    with alone.writing(hostile.project, Settings()) as store:
-        store.get_or_create("feature", "pm", "clone").leave()
-    alone.once(hostile.project, Settings())
+    with oneshot.writing(hostile.project, Settings()) as store:
+        store.maker.get_or_create("feature", "pm", "clone").leave()
+    oneshot.once(hostile.project, Settings())
     found = json.loads((clone / ".dagent" / "sessions" / "context_pm-feature-clone.json").read_text())
     assert "recentCommits" not in found and "another repository" in json.dumps(found)
 
@@ -245,12 +246,12 @@ def test_worktrees_of_any_name(hostile: Hostile) -> None:
         folder = hostile.sample.root / ".dagent-worktrees" / name / ".dagent"
         folder.mkdir(parents=True)
         (folder / "feature.json").write_text("{}")
-    report = alone.once(hostile.project, Settings())
-    with alone.writing(hostile.project, Settings()) as store:
-        assert {feature.tree.name for feature in store.features()} == {FEATURE, *names}
-        for feature in store.features():
+    report = oneshot.once(hostile.project, Settings())
+    with oneshot.writing(hostile.project, Settings()) as store:
+        assert {feature.tree.name for feature in store.catalogue.features()} == {FEATURE, *names}
+        for feature in store.catalogue.features():
             try:
-                store.get_or_create("feature", "pm", feature.id, worktree=feature.tree.name).leave()
+                store.maker.get_or_create("feature", "pm", feature.id, worktree=feature.tree.name).leave()
             except DagentdError as error:
                 assert "id" in str(error)
     assert pwned(hostile) == [] and report.lines
@@ -272,7 +273,7 @@ def test_instructions_import_nothing_from_outside(hostile: Hostile) -> None:
     (worktree / "CLAUDE.md").write_text("".join(f"@{way}\n" for way in ways))
     (worktree / "loop.md").write_text("@loop.md @CLAUDE.md\n" * 1000)
     (worktree / "CLAUDE.local.md").write_text("@loop.md\n")
-    alone.once(hostile.project, Settings())
+    oneshot.once(hostile.project, Settings())
     assert CANARY not in context(hostile).replace("victim", "") and "root:x" not in context(hostile)
 
 
@@ -292,9 +293,9 @@ def test_no_word_of_it_is_an_order_to_the_compaction(hostile: Hostile) -> None:
         *({"role": "user", "content": f"{n}: " + "We talked about the weather for a while. " * 8} for n in range(60)),
     ]  # fmt: skip
     small = Settings(budget=Budget(limit=4000, prompt_buffer=100))
-    with alone.writing(hostile.project, Settings()) as store, store.using(PM) as session:
+    with oneshot.writing(hostile.project, Settings()) as store, store.sessions.using(PM) as session:
         session.add(orders)
-    alone.once(hostile.project, small)
+    oneshot.once(hostile.project, small)
     kept = json.loads((hostile.sample.dagent / "sessions" / f"checkpoint_{PM}.json").read_text())["summary"]
     said = json.dumps(kept["decisions"])
     assert "8080" in said and "use port 9090" not in said.replace("Never use port 9090", "")

@@ -89,6 +89,9 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "restore": [("restore", EVIL), ("restore", PM, "--into", EVIL)],
     "agx": [("agx", "new", "x", "--description", EVIL), ("agx", "new", EVIL), ("agx", "list"), ("agx", "show"),
             ("agx", "config")],
+    "agents": [("agents",), ("agents", "--json")],
+    "usage": [("usage",), ("usage", "--by", "session")],
+    "scrub": [("scrub", EVIL)],
     "config": [("config",), ("config", "--json")],
     "call": [("call", "session.get", json.dumps({"sessionId": EVIL})), ("call", "session.list"),
              ("call", EVIL), ("call", "daemon.ping", EVIL)],
@@ -101,11 +104,17 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "clear": [("clear", PM), ("clear", EVIL)],
     "archive": [("archive", PM), ("archive", EVIL)],
     "forget": [("forget", PM)],
+    "new": [("new", EVIL)],
+    "brief": [("brief", PM), ("brief", EVIL)],
+    "remember": [("remember", EVIL)],
+    "recall": [("recall",)],
+    "mcp": [("mcp", "--print-config")],
     "remove": [("remove",)],
 }  # fmt: skip
 QUIET = {
     "events": "prints nothing but json_line(), as `call` does; its own test is below",
     "top": "draws the whole screen by itself; its own test is below",
+    "web": "prints an address of its own; what its page shows is attacked in tests/web",
     "demo": "shows a sample of its own, in which nobody else writes",
 }
 

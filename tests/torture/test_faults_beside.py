@@ -17,6 +17,7 @@ from tests.torture.seeds import THOROUGH, drawn
 IDENTITY = ("-c", "user.name=T", "-c", "user.email=t@example.org")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("work", WORK, ids=lambda work: work.name)
 def test_a_fault_at_every_step(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from tests.torture.faults_sessions import HELD, OPERATIONS, Bench, Operation, ch
 from tests.torture.seeds import drawn
 
 
+@pytest.mark.turns(3)
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_a_fault_at_every_step(operation: Operation, project: SampleProject) -> None:
@@ -48,8 +49,8 @@ def _attempt(operation: Operation, bench: Bench, fault: Fault, restart: bool) ->
                 again = attempted(lambda: operation.act(bench), Fault(0, 0, False))
                 assert again is None, f"{fault}: {again} although all is well again"
             bench.sure |= {*operation.sure}
-            for folder in bench.store.folders():
-                bench.store.open(folder).reconcile()
+            for folder in bench.store.catalogue.folders():
+                bench.store.sessions.open(folder).reconcile()
         finally:
             fault.armed = False
             bench.close()

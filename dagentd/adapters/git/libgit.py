@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dagentd.adapters.git.reader import GitReader
+from dagentd.adapters.git.objects import GitReader
 
 try:
     import pygit2

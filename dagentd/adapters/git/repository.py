@@ -1,26 +1,131 @@
-"""A worktree as a session's context needs it: branch, recent commits, structure; read and never written."""
+"""The structure of a project as a list of a bounded length: what HEAD tracks, and what lies untracked at the top."""
 
 from __future__ import annotations
 
+import os
 import shlex
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from dagentd.adapters import disk, git
+from dagentd.adapters import git
+from dagentd.adapters.files import beneath, disk
+from dagentd.adapters.git import Head as Head
 from dagentd.adapters.git import git_dir as git_dir
-from dagentd.adapters.git import listing as listings
-from dagentd.adapters.git import waiting
-from dagentd.adapters.git.head import Head as Head
-from dagentd.adapters.git.head import head as head
-from dagentd.adapters.git.head import rebasing as rebasing
-from dagentd.adapters.git.listing import Listing as Listing
+from dagentd.adapters.git import head as head
+from dagentd.adapters.git import rebasing as rebasing
+from dagentd.adapters.git.objects import FILE, FOLDER, SUBMODULE, Entry, GitReader, Objects, entries, subject, tree_of
 from dagentd.adapters.git.objects import Commit as Commit
-from dagentd.adapters.git.objects import Entry, Objects, subject, tree_of
-from dagentd.adapters.git.reader import GitReader
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, NotAllowed
 from dagentd.model import oneline
+
+_OURS = {b".git", b".dagent", b".dagent-worktrees", b".agx"}
+_ASKED = 1000  # untracked names; libgit2 takes 13 µs for each, and a folder of downloads may hold any number
+
+
+@dataclass(frozen=True)
+class Listing:
+    """`left_out` counts what lies directly in the listed folders, down to the depth, and is not listed itself. What is
+    in a folder that is not listed is not looked at: so no more folders are read than are listed, whatever is there."""
+
+    folders_and_files: tuple[str, ...]  # depth first, in git's order; a folder ends in "/"
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Folder:
+    path: bytes  # from the top of the worktree, with "/" at its end; nothing for the top itself
+    entries: Sequence[Entry]
+
+
+def untracked(objects: Objects, worktree: Path, tracked: Sequence[Entry]) -> tuple[list[Entry], int]:
+    """What git would show as new at the top of the worktree, without looking into folders; and how many more there
+    are, of which git was not asked whether it ignores them."""
+    known = _OURS | {name for _, name, _ in tracked}
+    with disk.explained(worktree), beneath.entries_of(worktree) as every:
+        kinds = {os.fsencode(one.name): FOLDER if one.is_dir(follow_symlinks=False) else FILE for one in every}
+    others = sorted(kinds.keys() - known)
+    asked = others[:_ASKED]
+    ignored = objects.ignored(asked) if asked else set()
+    return [(kinds[name], name, b"") for name in asked if name not in ignored], len(others[_ASKED:])
+
+
+def list_entries(objects: Objects, top: Sequence[Entry], *, depth: int, room: int) -> tuple[Listing, int]:
+    """Filled level by level, so that a large folder early in the alphabet does not hide the others. Also how many
+    folders there are whose content this clone does not have."""
+    folders = [Folder(b"", top)]
+    listed: list[bytes] = []
+    left_out = absent = 0
+    for level in range(1, depth + 1):
+        chosen = _shared(folders, room - len(listed))
+        left_out += sum(len(folder.entries) for folder in folders) - len(chosen)
+        listed += (path for path, _ in chosen)
+        if level < depth:
+            inner = [(path, id) for path, id in chosen if id]
+            read = contents(objects, inner)
+            folders = [folder for folder in read if folder is not None]
+            absent += len(read) - len(folders)
+    return Listing(tuple(oneline.visible(os.fsdecode(path)) for path in sorted(listed)), left_out), absent
+
+
+def contents(objects: Objects, folders: Sequence[tuple[bytes, str]]) -> list[Folder | None]:
+    """What is in these folders, given by path and id; None for one that this clone does not have."""
+    trees = objects.read([id for _, id in folders]) if folders else []
+    return [
+        None if tree is None else Folder(path, entries(tree, len(id) // 2))
+        for (path, id), tree in zip(folders, trees, strict=True)
+    ]
+
+
+def _shared(folders: Sequence[Folder], room: int) -> list[tuple[bytes, str]]:
+    """The first of each folder before the second of any: path and, for a folder that git tracks, id."""
+    ranked = [(rank, one.path, entry) for one in folders for rank, entry in enumerate(islice(one.entries, room))]
+    ranked.sort(key=lambda candidate: candidate[0])
+    return [_placed(path, entry) for _, path, entry in ranked[:room]]
+
+
+def _placed(folder: bytes, entry: Entry) -> tuple[bytes, str]:
+    """A submodule is a folder that another repository fills: its id is a commit there."""
+    mode, name, id = entry
+    slash = b"/" if mode in (FOLDER, SUBMODULE) else b""
+    return folder + name + slash, id.hex() if mode == FOLDER else ""
+
+
+# Files that git and libgit2 open without asking what they are: a pipe in the place of one would hold them for ever.
+
+# What is opened on the way to commits, trees and ignore rules; objects have names that nobody can foresee.
+_OF_CHECKOUT = ("HEAD", "commondir", "gitdir", "config.worktree")
+_OF_ALL = ("HEAD", "config", "packed-refs", "shallow", "info/exclude", "info/grafts", "objects/info/alternates",
+           "objects/info/commit-graph", "objects/pack/multi-pack-index")  # fmt: skip
+
+_MEMORY = 1  # the devices null, zero, full, random
+
+
+def check_no_pipes(worktree: Path, own: Path | None = None) -> None:
+    """Before libgit2 is let into a checkout; NotAllowed if it would wait there."""
+    paths = [worktree / ".gitignore"]
+    if (own := own or git.git_dir(worktree)) is not None:
+        common = git.common_dir(own)
+        paths += [*(own / name for name in _OF_CHECKOUT), *(common / name for name in _OF_ALL)]
+    for path in paths:
+        if _waits(path):
+            told = f"{path.name} is a pipe or a device, and git would wait for it"
+            raise NotAllowed(told, path=path, hint="Remove it.")
+
+
+def _waits(path: Path) -> bool:
+    """A pipe, or a device such as a terminal, behind links too, as git follows them; not /dev/null, to which some link
+    such files. What cannot be looked at cannot be opened either."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return False
+    device = stat.S_ISCHR(found.st_mode) and os.major(found.st_rdev) != _MEMORY
+    return stat.S_ISFIFO(found.st_mode) or device
+
 
 _NOTHING = Listing((), 0)
 _ABSENT = "The content of some folders is not in this clone: it is a partial one, or `git fsck` says more."
@@ -41,7 +146,7 @@ def snapshot(worktree: Path, own: Path | None = None, *, commits: int, depth: in
     from dagentd.adapters.git import libgit
 
     try:
-        waiting.check(worktree, own)
+        check_no_pipes(worktree, own)
         where = head(worktree, own)
     except DagentdError as error:
         return unread(error, worktree)
@@ -94,7 +199,7 @@ class Reading:
         tracked = self._part(self._tracked) or []
         new, more = self._part(lambda: self._untracked(tracked)) or ([], 0)
         top = [*tracked, *new]
-        found = self._part(lambda: listings.listing(self._objects, top, depth=depth, room=entries))
+        found = self._part(lambda: list_entries(self._objects, top, depth=depth, room=entries))
         listing, absent = found or (_NOTHING, 0)
         if absent:
             self._notes.append(_ABSENT)
@@ -104,7 +209,7 @@ class Reading:
         commit = self._objects.read([self._head.commit])[0] if self._head.commit else None
         if commit is None:
             return []
-        (top,) = listings.contents(self._objects, [(b"", tree_of(commit))])
+        (top,) = contents(self._objects, [(b"", tree_of(commit))])
         if top is None:
             self._notes.append(_ABSENT)
             return []
@@ -114,7 +219,7 @@ class Reading:
         own = self._own or git.git_dir(self._worktree)
         if own is None or git.is_bare(own):
             return [], 0
-        return listings.untracked(self._objects, self._worktree, tracked)
+        return untracked(self._objects, self._worktree, tracked)
 
 
 def _told(error: DagentdError, worktree: Path) -> str:

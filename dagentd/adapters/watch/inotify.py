@@ -1,8 +1,5 @@
-"""One inotify instance with flat watches: all that is known of watchdog is here.
-
-Its public Observer starts a thread for each watch, of which we need thousands (measured: 22 KB each), and only logs an
-overflow. Below it, InotifyFD has one thread for all (0.8 KB a watch) and tells of overflows.
-"""
+"""Hearing of changes by inotify, and the proof that a watcher still hears: a cookie file that is written now and
+then."""
 
 from __future__ import annotations
 
@@ -11,11 +8,26 @@ import errno
 import itertools
 import logging
 import os
+import time
+from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from watchdog.observers.inotify_c import CallbackId, InotifyConstants, InotifyEvent, InotifyFD, Mask, WatchDescriptor
 
-from dagentd.adapters.watch.batches import Sink
+from dagentd.adapters import clock
+from dagentd.adapters.files import disk
+from dagentd.adapters.watch.batches import Gathering, Sink
+from dagentd.errors import DagentdError
+
+if TYPE_CHECKING:
+    pass
+
+
+# One inotify instance with flat watches: all that is known of watchdog is here. Its public Observer starts a thread
+# for each watch, of which we need thousands (measured: 22 KB each), and only logs an overflow. Below it, InotifyFD
+# has one thread for all (0.8 KB a watch) and tells of overflows.
 
 _log = logging.getLogger(__name__)
 
@@ -131,3 +143,92 @@ class _Reader(InotifyFD):
         finally:
             with self._lock:
                 self._is_reading = False  # else close() would leave the descriptors to a thread that is no more
+
+
+# The proof that a watcher still hears: a file that is touched, and must be heard of.
+
+_DEAF = 2.0  # seconds after which a touch that was not heard means deaf; a full queue is read in a fifth of one
+
+
+class Cookie:
+    """Touched by one thread, heard of in another."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problem: DagentdError | None = None  # why it proves nothing at the moment
+        self._asked: float | None = None
+
+    def ask(self, inotify: Inotify) -> None:
+        """Opened for writing and closed: inotify tells that like a write, and the disk has nothing to do."""
+        try:
+            self._listen(inotify)
+            if self._asked is None:
+                self._asked = time.monotonic()
+                os.close(self._opened())
+            self.problem = None
+        except OSError as error:
+            self._asked = None
+            message = f"whether watching still works cannot be checked: {error.strerror}"
+            self.problem = DagentdError(message, path=self.path, hint="Make its folder writable, and restart.")
+
+    def heard(self) -> None:
+        self._asked = None
+
+    def unheard(self) -> bool:
+        asked = self._asked
+        return asked is not None and time.monotonic() - asked > _DEAF
+
+    def _listen(self, inotify: Inotify) -> None:
+        """A touch in a folder that was exchanged meanwhile, or under another watcher, is not waited for."""
+        if inotify.watch(self.path.parent):
+            self._asked = None
+
+    def _opened(self) -> int:
+        try:
+            return disk.open_append(self.path)
+        except FileNotFoundError:
+            return disk.create(self.path)
+
+
+# What is done with what is heard, in the thread that hears: it is taken down, and nothing else.
+
+
+_KEPT = 20  # incidents
+
+
+@dataclass(frozen=True)
+class Incident:
+    """What went wrong and was put right."""
+
+    at: str
+    message: str
+
+
+class Hearing:
+    """Keeps what belongs to followed folders; nobody is woken for the cookie or for what else is beside it."""
+
+    def __init__(self, gathering: Gathering, cookie: Cookie) -> None:
+        self._gathering, self._cookie = gathering, cookie
+        self._folder, self._name = cookie.path.parent, cookie.path.name
+        self.wanted: frozenset[Path] = frozenset()
+        self.incidents: deque[Incident] = deque(maxlen=_KEPT)
+
+    def name(self, folder: Path, name: str) -> None:
+        if name == self._name and folder == self._folder:
+            self._cookie.heard()
+        elif folder in self.wanted:
+            self._gathering.name(folder, name)
+
+    def suspect(self, folder: Path) -> None:
+        if folder in self.wanted:
+            self._gathering.suspect(folder)
+
+    def overflowed(self) -> None:
+        """A touch of the cookie may be among what was dropped; but this was heard. Every folder tells it."""
+        self._cookie.heard()
+        if self._gathering.lose():
+            self.note("too many events came at once and some were lost")
+
+    def note(self, incident: str) -> None:
+        _log.warning("%s: everything is looked at", incident)
+        self.incidents.append(Incident(clock.stamp(), incident))

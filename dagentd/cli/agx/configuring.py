@@ -9,16 +9,15 @@ from typing import Any
 
 import click
 
-from dagentd import alone, paths
+from dagentd import oneshot, paths
 from dagentd.adapters import clock, git
+from dagentd.agx import config_files, configuration
+from dagentd.agx.config_files import Loaded
+from dagentd.agx.folder import AgxFolder
 from dagentd.cli import output
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option
 from dagentd.errors import NotFound
-from dagentd.model.agx import keys
-from dagentd.store.agx import configs
-from dagentd.store.agx.configs import Loaded
-from dagentd.store.agx.folder import AgxFolder
 
 
 @click.command()
@@ -36,14 +35,16 @@ def config(key: str | None, value: str | None, local: bool, where: Path | None, 
     """
     folder = _folder(where or Path("."), needed=local or where is not None)
     if key is not None and value is not None:
-        file = configs.of_project(folder) if folder and local else configs.user()
-        keep = alone.agx_jobs().config(folder.root if folder else None).backup_count
-        configs.put(file, key, _parsed(value), keep, clock.now())
-    user = configs.load(configs.user())
-    project = configs.load(configs.of_project(folder)) if folder else Loaded({}, {})
+        file = config_files.of_project(folder) if folder and local else config_files.user()
+        keep = oneshot.agx_jobs().config(folder.root if folder else None).backup_count
+        config_files.put(file, key, _parsed(value), keep, clock.now())
+    user = config_files.load(config_files.user())
+    project = config_files.load(config_files.of_project(folder)) if folder else Loaded({}, {})
     if as_json:
         wrong = [str(error) for error in (*user.errors, *project.errors)]
-        output.print_json({"default": keys.defaults(), "global": user.raw, "project": project.raw, "problems": wrong})
+        output.print_json(
+            {"default": configuration.default_values(), "global": user.raw, "project": project.raw, "problems": wrong}
+        )
     else:
         _show(user.raw, project.raw, key)
         for error in (*user.errors, *project.errors):
@@ -73,7 +74,7 @@ def _show(user: dict[str, Any], project: dict[str, Any], key: str | None) -> Non
     rows = [
         *((name, value, "project") for name, value in _values(project)),
         *((name, value, "global") for name, value in given.items()),
-        *((name, value, "default") for name, value in _values(keys.defaults()) if name not in given),
+        *((name, value, "default") for name, value in _values(configuration.default_values()) if name not in given),
     ]
     chosen = [
         (name, json.dumps(value, ensure_ascii=False), f"{source}{_remark(name)}")
@@ -81,14 +82,18 @@ def _show(user: dict[str, Any], project: dict[str, Any], key: str | None) -> Non
         if key is None or name == key or name.startswith(f"{key}.")
     ]
     columns = [Column("key", style="cyan"), Column("value", wrap=True), Column("from")]
-    told = keys.unknown({**keys.GLOBAL, **keys.PROJECT}, key) if key and "." in key else None
+    told = (
+        configuration.unknown_keys({**configuration.GLOBAL, **configuration.PROJECT}, key)
+        if key and "." in key
+        else None
+    )
     output.table(columns, chosen, empty=f"{told[0].upper()}{told[1:]}" if told else f"{key} is not set.")
     if key is None:
         output.line(f"The global file is {paths.agx_config_file()}.")
 
 
 def _remark(name: str) -> str:
-    return ", only kept" if name in keys.GLOBAL and keys.GLOBAL[name].only_kept else ""
+    return ", only kept" if name in configuration.GLOBAL and configuration.GLOBAL[name].only_kept else ""
 
 
 def _values(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:

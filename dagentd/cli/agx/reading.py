@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from dagentd import alone
+from dagentd import oneshot
 from dagentd.adapters import git
+from dagentd.agx import lifecycle
+from dagentd.agx.values import section_of
 from dagentd.cli import output
-from dagentd.cli.agx.asking import ask, ask_of_all
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option, project_option
-from dagentd.model.agx import lifecycle, section
+from dagentd.cli.verbs import ask, ask_of_all
 
 _LIST = [
     Column("session", style="cyan"), Column("state"), Column("branch"), Column("tmux"), Column("claude"),
@@ -28,11 +29,8 @@ _LIST = [
 @json_option
 def list_sessions(every: bool, state: str | None, where: Path, as_json: bool) -> int:
     """List the AGX sessions of a project, or of all."""
-    if every:
-        found = ask_of_all("agx.list", {"state": state} if state else {}, lambda agx: _listed(agx.listed(None, state)))
-    else:
-        found = ask(where, "agx.list", {"state": state}, lambda agx, root: _listed(agx.listed(root, state)))
-    wrong = [] if every else alone.agx_jobs().sessions(git.project_at(where).root).all()[1]
+    found = ask_of_all("agx.list", state=state) if every else ask(where, "agx.list", state=state)
+    wrong = [] if every else oneshot.agx_jobs().sessions(git.project_at(where).root).all()[1]
     if as_json:
         output.print_json(found)
     else:
@@ -44,17 +42,13 @@ def list_sessions(every: bool, state: str | None, where: Path, as_json: bool) ->
     return 1 if wrong else 0
 
 
-def _listed(found: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"sessions": found}
-
-
 def _row(each: dict[str, Any]) -> list[object]:
-    status, runtime, git_state = section(each, "status"), section(each, "runtime"), section(each, "git")
+    status, runtime, git_state = section_of(each, "status"), section_of(each, "runtime"), section_of(each, "git")
     branch = f"{git_state.get('branch') or ''}{' *' if git_state.get('dirty') else ''}"
     current = "→ " if each.get("isCurrent") else ""
     tmux, claude = ("runs" if runtime.get(key) else "" for key in ("tmuxActive", "claudeActive"))
     used = output.ago(status.get("lastAccessed"))
-    about = section(each, "metadata").get("description")
+    about = section_of(each, "metadata").get("description")
     return [
         f"{current}{each.get('sessionId')}",
         status.get("state"),
@@ -72,26 +66,26 @@ def _row(each: dict[str, Any]) -> list[object]:
 @json_option
 def show(session: str | None, where: Path, as_json: bool) -> None:
     """Show an AGX session; without SESSION the current one."""
-    raw = ask(where, "agx.get", {"sessionId": session}, lambda agx, root: agx.get(root, session))
+    raw = ask(where, "agx.get", sessionId=session)
     if as_json:
         output.print_json(raw)
         return
     output.fields((name, value) for name, value in _about(raw) if value)
     output.line()
-    history = section(raw, "lifecycle").get("stateHistory") or []
+    history = section_of(raw, "lifecycle").get("stateHistory") or []
     rows = [(each.get("state"), output.ago(each.get("timestamp")), each.get("reason")) for each in history[-10:]]
     output.table([Column("state"), Column("since"), Column("reason")], rows)
 
 
 def _about(raw: dict[str, Any]) -> list[tuple[str, object]]:
-    project, tmux, claude = (section(raw, name) for name in ("project", "tmux", "claude"))
-    counted, resume = section(raw, "statistics"), section(raw, "claude", "resumeInfo")
+    project, tmux, claude = (section_of(raw, name) for name in ("project", "tmux", "claude"))
+    counted, resume = section_of(raw, "statistics"), section_of(raw, "claude", "resumeInfo")
     runs = "runs" if tmux.get("isActive") else "does not run"
     branch = " ".join(str(project.get(key) or "") for key in ("gitBranch", "gitCommit"))
     return [
         ("session", raw["sessionId"]),
         ("state", lifecycle.state_of(raw)),
-        ("description", section(raw, "metadata").get("description")),
+        ("description", section_of(raw, "metadata").get("description")),
         ("branch", f"{branch}{', changed' if project.get('gitDirty') else ''}"),
         ("follows", project.get("gitRemote")),
         ("tmux", f"{tmux.get('sessionName')} {runs}, windows: {tmux.get('windowCount')}"),
@@ -113,11 +107,11 @@ def _cannot(claude: dict[str, Any], resume: dict[str, Any]) -> str:
 @json_option
 def index(rebuild: bool, as_json: bool) -> None:
     """Check the global index now, and say what it counts."""
-    found = ask_of_all("agx.index", {"rebuild": rebuild}, lambda agx: agx.index(rebuild))
+    found = ask_of_all("agx.index", rebuild=rebuild)
     if as_json:
         output.print_json(found)
         return
-    counted = section(found, "statistics")
+    counted = section_of(found, "statistics")
     output.fields([
         ("projects", counted.get("totalProjects")),
         ("sessions", f"{counted.get('totalSessions')}, {counted.get('activeSessionsCount')} of them active"),

@@ -76,7 +76,7 @@ def _offers(kind: str, here: Place) -> Offers:
 
 def _sessions(here: Place) -> Offers:
     from dagentd.adapters import git
-    from dagentd.store import layout
+    from dagentd.store.layout import layout
 
     project = git.project_at(Path(here.project))
     for tree in layout.trees(project):
@@ -87,23 +87,23 @@ def _sessions(here: Place) -> Offers:
 def _gone(here: Place) -> Offers:
     """By their journals that have no other name left."""
     from dagentd.adapters import git
-    from dagentd.store.kept import Kept
+    from dagentd.store.journal.kept_journals import KeptJournals
 
-    for name, entries in Kept(git.project_at(Path(here.project))).all().items():
+    for name, entries in KeptJournals(git.project_at(Path(here.project))).all().items():
         if any(os.lstat(entry).st_nlink == 1 for entry in entries):
             yield name, "its worktree is gone"
 
 
 def _worktrees(here: Place) -> Offers:
     from dagentd.adapters import git
-    from dagentd.store import layout
+    from dagentd.store.layout import layout
 
     return [(tree.name, "") for tree in layout.trees(git.project_at(Path(here.project)))]
 
 
 def _features(here: Place) -> Offers:
     from dagentd.adapters import git
-    from dagentd.store import layout
+    from dagentd.store.layout import layout
 
     trees = layout.trees(git.project_at(Path(here.project)))
     return [(feature.id, tree.name) for tree in trees for feature in layout.features(tree)]
@@ -120,7 +120,7 @@ def _projects(here: Place) -> Offers:
 
 def _agx(here: Place) -> Offers:
     from dagentd.adapters import git
-    from dagentd.store.agx.folder import AgxFolder
+    from dagentd.agx.folder import AgxFolder
 
     names = os.listdir(AgxFolder(git.project_at(Path(here.project)).root).sessions)
     return [(name.removesuffix(".json"), "") for name in sorted(names) if name[0] != "." and name.endswith(".json")]

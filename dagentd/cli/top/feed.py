@@ -11,7 +11,7 @@ from dagentd.cli.top.state import Act, Away, Failed, Fetched, Happened, News, No
 from dagentd.errors import DagentdError
 from dagentd.model import conversation
 from dagentd.model.compaction.items import items_of
-from dagentd.model.rendering import line
+from dagentd.model.prompt_text import line
 from dagentd.rpc.client import Client, Subscription
 
 _SELDOM = 5.0  # seconds between two looks when nothing happens

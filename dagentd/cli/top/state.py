@@ -49,7 +49,7 @@ class State:
     notice: str = ""
     question: tuple[str, Row] | None = None  # what to do with which session, once the user says yes
     shown: tuple[str, ...] | None = None  # the lines of a session, instead of the list
-    scrolled: int = 0
+    scrolled: int = 0  # lines of it below the screen: it opens at its end
 
     @property
     def row(self) -> Row | None:
@@ -122,17 +122,17 @@ def _happened(state: State, event: Mapping[str, Any]) -> State:
 
 def _row(raw: Mapping[str, Any]) -> Row:
     """Of whatever version the daemon is: what it does not say is left out."""
-    worktree, stats, budget = str(raw.get("worktree", "")), raw.get("stats"), raw.get("budget")
+    worktree, messages, budget = str(raw.get("worktree", "")), raw.get("messages"), raw.get("budget")
     root = str(raw.get("project") or worktree.partition("/.dagent-worktrees/")[0])
-    messages = stats.get("totalMessages") if isinstance(stats, dict) else None
+    updated = raw.get("updatedAt", raw.get("lastActiveAt"))
     share = budget.get("share") if isinstance(budget, dict) else None
     return Row(
         key=(root, Path(worktree).name, str(raw.get("id", ""))),
         status="unreadable" if "error" in raw else str(raw.get("status", "active")),
         messages=messages if isinstance(messages, int) else None,
         share=float(share) if isinstance(share, int | float) else 0.0,
-        updated=raw["updatedAt"] if isinstance(raw.get("updatedAt"), str) else None,
-        problem=str(raw.get("error", "")),
+        updated=updated if isinstance(updated, str) else None,
+        problem=str(raw.get("error") or raw.get("title") or ""),
     )
 
 
@@ -179,7 +179,7 @@ def _typed_on_shown(state: State, key: str) -> tuple[State, None]:
     if key in ("q", "escape", "enter", "s"):
         return replace(state, shown=None, scrolled=0), None
     last = max(0, len(state.shown or ()) - 1)
-    return replace(state, scrolled=min(max(state.scrolled + _STEPS.get(key, 0), 0), last)), None
+    return replace(state, scrolled=min(max(state.scrolled - _STEPS.get(key, 0), 0), last)), None
 
 
 def _moved(state: State, by: int) -> State:

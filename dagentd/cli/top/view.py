@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from dagentd.cli import condition, output
+from dagentd.cli import output, status_text
 from dagentd.cli.bars import bar, colour
 from dagentd.cli.top.state import Row, State
 from dagentd.model import times
@@ -58,7 +58,8 @@ def screen(state: State, width: int, height: int, *, plain: bool = False, now: d
     foot = [_foot(state, width)]
     room = max(0, height - len(head) - len(foot))
     if state.shown is not None:
-        body = [_line(text) for text in state.shown[state.scrolled : state.scrolled + room]]
+        first = max(0, len(state.shown) - room - state.scrolled)
+        body = [_line(text) for text in state.shown[first : first + room]]
     else:
         body = _body(state, width, room, plain, when)
     body += [_line()] * (room - len(body))
@@ -81,8 +82,8 @@ def _head(state: State) -> list[Line]:
     rest = [
         f"up {output.duration(found.get('uptime', 0))}",
         output.counted(len(found.get("projects", ())), "project"),
-        condition.work(found.get("queues", {})),
-        condition.spend(found.get("spend", {})),
+        status_text.work(found.get("queues", {})),
+        status_text.spend(found.get("spend", {})),
     ]
     more = f"  {state.away}" if state.away else "  " + "  ".join(rest)
     return [Line((Span("dagentd ", "bold"), Span(health, style), *_line(more).spans)), *_problems(found)]

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.errors import Conflict, DagentdError
-from dagentd.jobs.compaction.proposing import LOCAL, Proposer
-from dagentd.jobs.compaction.proposing import How as How
-from dagentd.jobs.compaction.proposing import Proposal as Proposal
-from dagentd.jobs.compaction.weighing import Scales as Scales
-from dagentd.jobs.sizes import room
-from dagentd.model.compaction.items import Item
-from dagentd.model.compaction.operations import Change
+from dagentd.errors import Conflict, DagentdError, expected
+from dagentd.jobs.compaction.proposal import LOCAL, Proposer
+from dagentd.jobs.compaction.proposal import How as How
+from dagentd.jobs.compaction.proposal import Proposal as Proposal
+from dagentd.jobs.compaction.scales import Scales as Scales
+from dagentd.jobs.token_sizes import room
+from dagentd.model.compaction.items import Item, items_of
+from dagentd.model.compaction.operations import Change, compared
 from dagentd.model.documents import version_of
 from dagentd.model.project import SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.ledger import Ledger
-from dagentd.store.session import Session
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 
 _KINDS = ("added", "moved", "resolved", "superseded")
@@ -39,20 +40,32 @@ class Compactor:
     def compact(self, session: Session, settings: Settings, how: How) -> dict[str, Any]:
         """Propose and apply, and tell whoever listens. CompactionFailed leaves all as it was; so does Conflict, if the
         session changed meanwhile."""
-        parts, count = self.scales.exactly(session, settings), session.in_chat
-        session.announce("session:compaction-start", messages_count=count, estimated_tokens=parts.total)
-        try:
+        if how.again:
+            session.before(LOCAL)  # what cannot be done again is refused before anybody hears of a start
+        with self._announced(session, self.scales.exactly(session, settings).total):
             found = self.propose(session, settings, how)
-            return self._nothing(session) if found is None else self.apply(session, found, late=found.backend != LOCAL)
-        except DagentdError as error:
+            return self._nothing(session) if found is None else self._apply(session, found, late=found.backend != LOCAL)
+
+    def apply(self, session: Session, proposal: Proposal) -> dict[str, Any]:
+        """Exactly what was proposed; Conflict if the session is not as it was then."""
+        with self._announced(session, proposal.parts.total):
+            return self._apply(session, proposal)
+
+    @contextlib.contextmanager
+    def _announced(self, session: Session, tokens: int) -> Iterator[None]:
+        """Whoever listens hears of one start, and of one end: here of that by an error, a bug too."""
+        session.announce("session:compaction-start", messages_count=session.in_chat, estimated_tokens=tokens)
+        try:
+            yield
+        except Exception as raised:
+            error = expected(raised) or DagentdError("an internal error", hint="dagentd logs")
             session.announce("session:compaction-error", error=error.message, hint=error.hint)
             outcome = "discarded" if isinstance(error, Conflict) else "failed"
             self.ledger.compacted(_about(session) | {"outcome": outcome, "error": error.message})
             raise
 
-    def apply(self, session: Session, proposal: Proposal, *, late: bool = False) -> dict[str, Any]:
-        """Exactly what was proposed; Conflict if the session is not as it was then. `late`: it may take the place of
-        what was done without a model while one was asked."""
+    def _apply(self, session: Session, proposal: Proposal, *, late: bool = False) -> dict[str, Any]:
+        """`late`: it may take the place of what was done without a model while one was asked."""
         version = session.compact(proposal.start, proposal.ids, proposal.checkpoint, late=late)
         count, reclaimed = len(proposal.turns), proposal.reclaimed
         note = {key: told for key in ("note", "remains") if (told := getattr(proposal, key))}
@@ -75,10 +88,10 @@ class Compactor:
 
     def compact_due(self, store: Store, settings: Settings) -> Iterator[tuple[SessionFolder, str]]:
         """Those of a project that are over their budget, each with what came of it, in words."""
-        for folder in store.folders():
+        for folder in store.catalogue.folders():
             if store.pauses.on(folder.id) or room(folder, settings) > 0:
                 continue
-            with store.use(folder) as session:
+            with store.sessions.use(folder) as session:
                 if self.scales.fullness(session, settings).due:
                     yield folder, self._told(session, settings)
 
@@ -99,6 +112,7 @@ class Compactor:
             "totalTokensSaved": _saved(checkpoint),
             "checkpointVersion": version_of(checkpoint),
             "checkpointTokens": parts.checkpoint,
+            "tokens": parts.total,
             "backend": checkpoint.get("backend"),
             "model": checkpoint.get("model"),
             "undoable": session.undoable,
@@ -132,7 +146,6 @@ def described(proposal: Proposal | None) -> dict[str, Any]:
     if proposal is None:
         nothing: dict[str, Any] = {kind: [] for kind in ("messages", *_KINDS)}
         return {"proposalId": None, **nothing, "tokensBefore": 0, "tokensAfter": 0}
-    changes = net(proposal.changes)
     return {
         "proposalId": proposal.id,
         "method": proposal.backend,
@@ -140,27 +153,12 @@ def described(proposal: Proposal | None) -> dict[str, Any]:
         **({"note": proposal.note} if proposal.note else {}),
         **({"remains": proposal.remains} if proposal.remains else {}),
         "messages": [{"id": turn.id, "role": turn.role} for turn in proposal.turns],
-        **{kind: [_shown(change) for change in changes if change.kind == kind] for kind in _KINDS},
+        **{kind: [_shown(change) for change in proposal.changes if change.kind == kind] for kind in _KINDS},
         "itemsLeft": proposal.left,
         "tokensBefore": proposal.parts.total,
         "tokensAfter": proposal.total_after,
         "checkpoint": proposal.checkpoint,
     }
-
-
-def net(changes: Iterable[Change]) -> list[Change]:
-    """Beside what is there now: a decision that came and was replaced in the same conversation was never seen by
-    anybody, and what was asked for and done in it is not open before or after."""
-    found: dict[str, Change] = {}
-    for change in changes:
-        prior = found.pop(change.before.id, None) if change.before else None
-        first = change.before if prior is None else prior.before
-        if change.after is not None:
-            kind = change.kind if first is not None else "added"
-            found[change.after.id] = Change(kind, first, change.after)
-        elif first is not None:
-            found[first.id] = Change(change.kind, first, None)
-    return list(found.values())
 
 
 def _shown(change: Change) -> dict[str, Any]:
@@ -174,3 +172,23 @@ def _item(item: Item) -> dict[str, Any]:
     return {"id": item.id, "list": item.list, "text": item.text, "sources": list(item.sources)} | (
         {"quote": item.quote} if item.quote else {}
     )
+
+
+# --- what was done so far, as others read it -------------------------------------------------------------------
+
+
+def time_line(session: Session) -> list[dict[str, Any]]:
+    """Each compaction in order; one that was taken back says so."""
+    done: list[dict[str, Any]] = []
+    for at, ids, before, after in session.compactions():
+        if after is None:  # an undo: of the last that still holds
+            for last in [each for each in done if not each["undone"]][-1:]:
+                last["undone"] = True
+            continue
+        changed = compared(items_of(before), items_of(after))
+        done.append({
+            "at": at, "checkpointVersion": version_of(after), "messages": len(ids), "messageIds": ids, "undone": False,
+            "backend": after.get("backend"), "model": after.get("model"),
+            **{kind: [_shown(change) for change in changed if change.kind == kind] for kind in _KINDS},
+        })  # fmt: skip
+    return done

@@ -1,4 +1,4 @@
-"""What the sessions of a worktree share: git's view of it and the project's own rules, read once for all of them."""
+"""Shared by the sessions of a worktree: git's view of it and the project's own rules, read once for all of them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,33 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dagentd.adapters import beneath, git, marks
+from dagentd.adapters import git
+from dagentd.adapters.files import beneath, marks
 from dagentd.adapters.git import repository
 from dagentd.adapters.git.repository import Head, Snapshot
 from dagentd.errors import DagentdError
-from dagentd.jobs.context import instructions, texts
-from dagentd.model import oneline, structure
+from dagentd.jobs.context import instructions
+from dagentd.model import oneline
 from dagentd.settings import Settings
 from dagentd.settings.tables import Context
+
+# The folders and files of a checkout as an indented tree, one a line.
+
+
+def draw_tree(paths: Iterable[str], left_out: int) -> str:
+    """`paths` go depth first, have no line ends in them, and those of folders end in `/`."""
+    lines = [_line(path) for path in paths]
+    if left_out:
+        lines.append(f"[{left_out} more left out]")
+    return "\n".join(lines)
+
+
+def _line(path: str) -> str:
+    bare = path.removesuffix("/")
+    return "  " * bare.count("/") + bare.rpartition("/")[2] + "/" * path.endswith("/")
+
+
+# What the sessions of a worktree share: git's view of it and the project's own rules, read once for all of them.
 
 _HELD = 512  # worktrees
 _TICK = 20_000_000  # ns: a file that was written later than this before we read it may change and look the same
@@ -131,10 +150,10 @@ def _snapshot(worktree: Path, common: Path, wanted: Context) -> Snapshot:
 def _checkout(worktree: Path, common: Path, settings: Settings, head: Head | str) -> Checkout:
     snapshot = _snapshot(worktree, common, settings.context)
     claude, agents = instructions.rules(worktree)
-    project = texts.plain(worktree / "PROJECT.md", worktree)
+    project = instructions.plain(worktree / "PROJECT.md", worktree)
     return Checkout(
         head=snapshot.head if isinstance(head, Head) else None,
-        structure=structure.tree(snapshot.listing.folders_and_files, snapshot.listing.left_out),
+        structure=draw_tree(snapshot.listing.folders_and_files, snapshot.listing.left_out),
         commits=[f"{each.id[:_SHORT]} - {oneline.cut(each.subject, _SUBJECT)}" for each in snapshot.commits],
         claude_md=claude.text,
         agents_md=agents.text,

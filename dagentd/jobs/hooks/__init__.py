@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dagentd.adapters import files
-from dagentd.adapters.git import hooks as git_hooks
+from dagentd.adapters.files import fileio
+from dagentd.adapters.git import command as git_hooks
 from dagentd.errors import DagentdError
-from dagentd.jobs.hooks import contents, git_config, plan
-from dagentd.jobs.hooks.plan import Changes, Line
-from dagentd.jobs.hooks.surveying import checkouts, files_around, read_again, survey
-from dagentd.jobs.hooks.writing import Change, apply
+from dagentd.jobs.hooks import hook_changes, hook_text
+from dagentd.jobs.hooks.hook_changes import Change, Changes, Line, apply_changes
+from dagentd.jobs.hooks.hook_survey import checkouts, files_around, read_again, survey
 from dagentd.model.project import Project
 from dagentd.store.spool import EVENTS, Spool
 
@@ -29,28 +28,28 @@ def install(project: Project) -> Report:
     """Done again, it changes nothing. Where git has hooks in its configuration, no hook file is touched."""
     Spool(project).make()
     hooks, configured = survey(project), git_hooks.are_configurable()
-    changes = _change(_own_script(project), contents.by_itself())
+    changes = _change(_own_script(project), hook_text.by_itself())
     if configured:
-        changes |= _configuring(project) | plan.uninstall(files_around(project, hooks)[0])[0]
+        changes |= _configuring(project) | hook_changes.plan_uninstall(files_around(project, hooks)[0])[0]
     else:
-        changes |= _unconfiguring(project) | plan.install(hooks)
-    failed = apply(changes)
-    lines = _configured(project, failed) if configured else plan.lines(read_again(hooks, changes), failed)
+        changes |= _unconfiguring(project) | hook_changes.plan_install(hooks)
+    failed = apply_changes(changes)
+    lines = _configured(project, failed) if configured else hook_changes.plan_lines(read_again(hooks, changes), failed)
     return Report([path for path in changes if path not in failed], failed, lines)
 
 
 def uninstall(project: Project) -> Report:
     held, unread = files_around(project, survey(project))
-    changes, refused = plan.uninstall(held)
+    changes, refused = hook_changes.plan_uninstall(held)
     changes |= _unconfiguring(project) | _change(_own_script(project), None, folder=True)
     Spool(project).remove()
-    failed = refused | unread | apply(changes)
+    failed = refused | unread | apply_changes(changes)
     return Report([path for path in changes if path not in failed], failed, [])
 
 
 def look(project: Project) -> list[Line]:
     """How it stands, without running anything."""
-    return _configured(project, {}) if git_hooks.are_configurable() else plan.lines(survey(project), {})
+    return _configured(project, {}) if git_hooks.are_configurable() else hook_changes.plan_lines(survey(project), {})
 
 
 def status(project: Project) -> list[Line]:
@@ -71,30 +70,30 @@ def status(project: Project) -> list[Line]:
 
 def _alone(line: Line) -> dict[str, str]:
     """Settings with which git runs our hook and no other. In a hook file our part ends the probe by itself."""
-    others = git_hooks.configured(line.worktree) - {git_config.name(line.event)}
+    others = git_hooks.configured(line.worktree) - {hook_text.hook_name(line.event)}
     return {"core.hooksPath": "/dev/null", **{f"hook.{name}.enabled": "false" for name in others}}
 
 
 def _configured(project: Project, failed: Mapping[Path, DagentdError]) -> list[Line]:
     missing = _configuring(project)
     error = next((failed[path] for path in missing if path in failed), None)
-    line = Line(project.root, "", git_config.config_file(project), "missing" if missing else "installed")
+    line = Line(project.root, "", hook_text.config_file(project), "missing" if missing else "installed")
     if error is not None:
         line = replace(line, state="left alone", reason=error.message, hint=error.hint)
     return [replace(line, worktree=root, event=event) for root in checkouts(project).values() for event in EVENTS]
 
 
 def _configuring(project: Project) -> Changes:
-    config = git_config.config_file(project)
-    wanted = git_config.with_ours(_read(config) or b"")
-    return _change(git_config.own_file(project), git_config.own_text()) | _change(config, wanted)
+    config = hook_text.config_file(project)
+    wanted = hook_text.config_with_ours(_read(config) or b"")
+    return _change(hook_text.own_file(project), hook_text.own_text()) | _change(config, wanted)
 
 
 def _unconfiguring(project: Project) -> Changes:
-    config = git_config.config_file(project)
+    config = hook_text.config_file(project)
     held = _read(config)
-    changes = {} if held is None else _change(config, git_config.without_ours(held))
-    return changes | _change(git_config.own_file(project), None)
+    changes = {} if held is None else _change(config, hook_text.config_without_ours(held))
+    return changes | _change(hook_text.own_file(project), None)
 
 
 def _own_script(project: Project) -> Path:
@@ -109,6 +108,6 @@ def _change(path: Path, wanted: bytes | None, *, folder: bool = False) -> Change
 
 def _read(path: Path) -> bytes | None:
     try:
-        return files.read(path)
+        return fileio.read(path)
     except FileNotFoundError:
         return None

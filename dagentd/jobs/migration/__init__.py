@@ -8,20 +8,68 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from dagentd.adapters import clock, publishing, surroundings
+from dagentd.adapters import clock
+from dagentd.adapters.files import atomic
 from dagentd.errors import Conflict, CorruptFile, DagentdError
-from dagentd.jobs.migration import plan as planning
-from dagentd.jobs.migration import reading
-from dagentd.jobs.migration.apply import apply
-from dagentd.jobs.migration.reading import Found, Known, Unit
-from dagentd.jobs.migration.report import DUE, WRONG, File
-from dagentd.jobs.migration.rollback import rollback
-from dagentd.jobs.migration.seen import Seen, marks_of
+from dagentd.formats.legacy import shape_at
+from dagentd.jobs.migration import sources
+from dagentd.jobs.migration.apply import apply, rollback, unseen
+from dagentd.jobs.migration.sources import DUE, WRONG, Action, File, Found, Known, NewerFormat, Seen, Unit, marks_of
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder
 from dagentd.settings import Settings
 from dagentd.store.store import Store
 from dagentd.waiting import apart
+
+# Deciding what is to be done with each legacy file, from what was read alone.
+
+
+def decide(found: Found, known: Known, *, asked: bool) -> Action:
+    """One that was taken back is migrated again only when somebody asks for it, or when it has changed since."""
+    if _as_before(found, {path: each["sha256"] for path, each in known.migrated.items()}):
+        return "none"
+    if not asked and _as_before(found, known.barred):
+        return "barred"
+    if found.converted.format == "L5":
+        return "rewrite"
+    return "add" if found.converted.session_id in known.sessions else "create"
+
+
+def _as_before(found: Found, hashes: dict[str, str]) -> bool:
+    pairs = zip(found.unit, found.contents, strict=True)
+    return all(hashes.get(file.source.path) == content.sha256 for file, content in pairs)
+
+
+def plan_lines(found: Found, action: Action, added: int | None = None) -> list[File]:
+    """What is said of each file. The messages are in the chat, where there are several."""
+    new = found.converted
+    result = []
+    for file in found.unit:
+        has_messages = file.document in (None, "chat")
+        count, rejected = (len(new.messages), new.rejected) if has_messages else (0, [])
+        extra = added if has_messages else None
+        result.append(File(str(file.path), new.format, new.session_id, count, action, rejected, extra))
+    return result
+
+
+def failures(unit: Unit, error: DagentdError) -> list[File]:
+    """The one file that is to blame, or all if nobody knows."""
+    action: Action = "refused" if isinstance(error, NewerFormat) else "failed"
+    blamed = [file for file in unit if str(file.path) == error.path] or list(unit)
+    return [
+        File(str(file.path), None, file.session_id, 0, action, error=error.message, hint=error.hint) for file in blamed
+    ]
+
+
+def mark_done(unit: Unit, known: Known) -> list[File]:
+    """What is said of files that were migrated just as they are."""
+    return [_done(str(file.path), known.migrated[file.source.path]) for file in unit]
+
+
+def _done(path: str, entry: dict[str, object]) -> File:
+    count, shape = entry.get("messages"), shape_at(str(entry["path"]))
+    return File(path, shape, str(entry["sessionId"]), count if isinstance(count, int) else 0, "none")
+
 
 _TRIES = 20  # for a file that another program goes on writing
 
@@ -34,22 +82,22 @@ def nobody(_: File) -> None:
 
 def plan(store: Store, feature: FeatureFolder, settings: Settings, under: Path | None = None) -> list[File]:
     """What `run` would do when asked."""
-    known, settle = reading.known_of(store, feature), settings.watch.settle_ms / 1000
+    known, settle = sources.known_of(store.sessions, feature), settings.watch.settle_ms / 1000
     return [file for unit in _chosen(feature, under) for file in _planned(unit, known, settle)]
 
 
 def _planned(unit: Unit, known: Known, settle: float) -> list[File]:
     try:
-        found = reading.read(unit, settle)
+        found = sources.read_sources(unit, settle)
     except FileNotFoundError:
         return []
     except DagentdError as error:
-        return planning.failures(unit, error)
+        return failures(unit, error)
     if found is None:
         return []
-    action = planning.decide(found, known, asked=True)
+    action = decide(found, known, asked=True)
     known.sessions[found.converted.session_id] = found.converted.session_id  # by then it is there
-    return planning.lines(found, action)
+    return plan_lines(found, action)
 
 
 def automatic(store: Store, feature: FeatureFolder, settings: Settings, seen: Seen) -> list[File]:
@@ -57,7 +105,7 @@ def automatic(store: Store, feature: FeatureFolder, settings: Settings, seen: Se
     if store.read_only:
         return []
     if not settings.migration.enabled or store.pauses.of_project():
-        store.withdrawer.resume(feature)
+        store.rollback.resume(feature)
         return []
     return _Run(store, feature, settings, seen, asked=False).all_of(None)
 
@@ -85,7 +133,7 @@ def problems(files: list[File]) -> list[Problem]:
 
 def _chosen(feature: FeatureFolder, under: Path | None) -> list[Unit]:
     """A session's documents belong together: if one is meant, all are."""
-    every = reading.units(feature)
+    every = sources.units(feature)
     return every if under is None else [unit for unit in every if any(each.path.is_relative_to(under) for each in unit)]
 
 
@@ -115,7 +163,7 @@ class _Run:
     def all_of(self, under: Path | None) -> list[File]:
         """Done again where some of it had to wait, this says all that was done."""
         if self._seen.is_new(self._feature):
-            self._store.withdrawer.resume(self._feature)
+            self._store.rollback.resume(self._feature)
         for unit in _chosen(self._feature, under):
             if unit[0].path not in self._said:
                 with apart():
@@ -142,38 +190,38 @@ class _Run:
         for _ in range(_TRIES):
             try:
                 self._store.came_of(unit[0].path, None)
-                if reading.is_done(unit, known):
-                    return planning.done(unit, known), True
+                if sources.is_done(unit, known):
+                    return mark_done(unit, known), True
                 with uncollected():
                     return self._read_and_migrated(unit, known), True
-            except publishing.Changed:
+            except atomic.Changed:
                 continue
             except DagentdError as error:
-                surroundings.check_there([file.path for file in unit])  # or its feature was moved meanwhile
+                atomic.check_there([file.path for file in unit])  # or its feature was moved meanwhile
                 self._store.came_of(unit[0].path, error)
                 about_content = isinstance(error, CorruptFile) and error.path in {str(file.path) for file in unit}
-                return planning.failures(unit, error), about_content
+                return failures(unit, error), about_content
         hint = "Try again when it has ended."
         busy = Conflict("another program keeps writing this file", path=unit[0].path, hint=hint)
-        return planning.failures(unit, busy), False
+        return failures(unit, busy), False
 
     def _read_and_migrated(self, unit: Unit, known: Known) -> list[File]:
-        found = reading.read(unit, self._settle)
+        found = sources.read_sources(unit, self._settle)
         return self._migrated(found, known) if found else []
 
     def _migrated(self, found: Found, known: Known) -> list[File]:
-        action = planning.decide(found, known, asked=self._asked)
+        action = decide(found, known, asked=self._asked)
         if action in DUE and not self._asked and self._store.pauses.on(found.converted.session_id):
-            return planning.lines(found, "paused")
+            return plan_lines(found, "paused")
         if action not in DUE:
-            return planning.lines(found, action)
+            return plan_lines(found, action)
         added = apply(self._store, found, self._keep, self._settle)
         known.sessions[found.converted.session_id] = found.converted.session_id
-        return planning.lines(found, action, added)
+        return plan_lines(found, action, added)
 
     def _knowledge(self) -> Known:
         if self._known is None:
-            self._known = reading.known_of(self._store, self._feature)
+            self._known = sources.known_of(self._store.sessions, self._feature)
         return self._known
 
     def _announce(self, said: list[File]) -> None:
@@ -187,4 +235,4 @@ class _Run:
                 self._store.importer.announce(kind, self._feature, file.session_id, **fields, **rejected)
 
 
-__all__ = ["DUE", "WRONG", "File", "Seen", "automatic", "plan", "problems", "rollback", "run", "running"]
+__all__ = ["DUE", "WRONG", "File", "Seen", "automatic", "plan", "problems", "rollback", "run", "running", "unseen"]

@@ -8,17 +8,70 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from dagentd.model.compaction import answers, exact
-from dagentd.model.compaction.answers import Raw
+from dagentd.model.compaction import operations
 from dagentd.model.compaction.items import Item, Record
-from dagentd.model.compaction.local.exchanges import Use, own_words
-from dagentd.model.compaction.local.orders import is_order
-from dagentd.model.compaction.local.typed import sentences, trimmed, typed
-from dagentd.model.compaction.operations import Add, Drop, ListName, Move, Operation, Resolve, Set, Supersede
+from dagentd.model.compaction.local.exchanges import own_words
+from dagentd.model.compaction.local.orders import is_order, sentences, trimmed, typed
+from dagentd.model.compaction.operations import Add, Drop, ListName, Move, Operation, Raw, Resolve, Set, Supersede
 from dagentd.model.compaction.turns import Turn
 from dagentd.model.jsontext import Undecodable
+from dagentd.model.prompt_text import json_text
 from dagentd.model.redaction import redacted
-from dagentd.model.rendering import json_text
+
+# What a reader would take for a fact, and whether it was said: paths, numbers, names, options, quoted text.
+
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+# What everybody calls things in prose, whatever they are called in the messages.
+_COMMON = (
+    "api", "cli", "css", "csv", "gui", "html", "http", "https", "json", "readme", "rest", "sql", "todo", "url", "utc",
+)  # fmt: skip
+_EXACT = re.compile(
+    r"`(?P<code>[^`\n]{1,200})`"
+    r"|(?P<path>(?:[\w.@~-]+)?(?:/[\w.@~-]+)+/?|\b[\w-]+\.[A-Za-z]\w{1,5}\b)"
+    r"|(?P<name>\b[A-Za-z]\w*_\w+\b|\b[A-Z]?[a-z]+[A-Z]\w*\b|\b[A-Z][A-Z0-9]{2,}\b|--[a-z][\w-]+)"
+    r"|(?<![\w.])v?(?P<number>\d+(?:[.,:_]\d+)*)"
+)
+_GROUPED = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")  # 10,000 and 10_000 are 10000
+
+
+def plain(text: str) -> str:
+    """As `missing` wants what was said."""
+    return " ".join(_GROUPED.sub("", text).lower().split())
+
+
+def is_exact(text: str) -> bool:
+    """Whether there is any fact in it."""
+    return _EXACT.search(text) is not None
+
+
+def missing_facts(text: str, said: str) -> list[str]:
+    """The facts of a text that were not said; `said` is plain."""
+    return [match[0].strip() for match in _EXACT.finditer(text) if not _occurs(match, said)]
+
+
+def _occurs(exact: re.Match[str], said: str) -> bool:
+    if exact["number"]:
+        return _number_occurs(plain(exact["number"]), said)
+    wanted = plain(exact[exact.lastgroup or 0]).strip(".,:;").rstrip("/")
+    if wanted in said or wanted in _COMMON:
+        return True
+    return bool(exact["path"]) and all(word in said for word in _said_as_words(wanted))
+
+
+def _said_as_words(path: str) -> list[str]:
+    """What only looks like a path: `create/update/delete`, `Node.js`. What is one stays whole."""
+    if re.fullmatch(r"[a-z]+(?:/[a-z]+)+", path):
+        return path.split("/")
+    return [path.removesuffix(".js")] if re.fullmatch(r"[a-z]+\.js", path) else [path]
+
+
+def _number_occurs(wanted: str, said: str) -> bool:
+    if re.search(rf"(?<!\d)(?<!\d[.,]){re.escape(wanted)}(?!\d)", said):
+        return True
+    names = [words[int(wanted)] for words in (_WORDS, _ORDINALS) if wanted.isdecimal() and int(wanted) < len(words)]
+    return any(re.search(rf"\b{name}\b", said) for name in names)
+
 
 _LONGEST, _FACT, _QUOTED = 600, 120, 240  # characters of an item, of a fact, and of a user's words
 _THEIRS = ("decisions", "pending")  # the lists of what only who takes part in the conversation can say
@@ -43,16 +96,16 @@ class Judge:
         self._items = {item.id: item for item in record.items}
         self._record, self._named = record, named
         self._changed: set[str] = set()
-        self._said = cache(lambda alias: exact.plain(_said_in(named[alias])))
+        self._said = cache(lambda alias: plain(_said_in(named[alias])))
         self._typed = cache(lambda alias: _typed_by_user(named[alias]))
-        self._shown = cache(lambda alias: exact.plain(_all_of(named[alias])))
+        self._shown = cache(lambda alias: plain(_all_of(named[alias])))
 
     def judge(self, answered: Iterable[Raw]) -> tuple[list[Operation], list[Bad]]:
         """What is taken, complete and with the messages by their own ids, and what is not."""
         good, bad = list[Operation](), list[Bad]()
         for raw in answered:
             try:
-                good.append(self._taken(answers.operation(raw)))
+                good.append(self._taken(operations.parse_operation(raw)))
             except (Undecodable, Unfounded) as error:
                 bad.append(Bad(raw, str(error)))
         return good, bad
@@ -85,7 +138,7 @@ class Judge:
         if target == "decisions" and not users:
             if not isinstance(operation, Add):
                 raise Unfounded("a decision is superseded only by what a user said: cite that message")
-            is_fact = len(operation.text) <= _FACT and exact.is_exact(operation.text)
+            is_fact = len(operation.text) <= _FACT and is_exact(operation.text)
             operation = replace(operation, list="facts" if is_fact else "completed")
             target = operation.list
         _check_evidence(target, turns, bool(users))
@@ -115,9 +168,9 @@ class Judge:
         _check_text(text, target)
         said = self._said if target in _THEIRS else self._shown
         known = [one.text for one in self._items.values() if one is item or target not in _THEIRS]
-        held = "\n".join([*map(said, cited), exact.plain("\n".join([*known, self._record.goal, self._record.next]))])
-        wanted = exact.missing(text, held)
-        found = {fact: next((one for one in self._named if not exact.missing(fact, said(one))), "") for fact in wanted}
+        held = "\n".join([*map(said, cited), plain("\n".join([*known, self._record.goal, self._record.next]))])
+        wanted = missing_facts(text, held)
+        found = {fact: next((one for one in self._named if not missing_facts(fact, said(one))), "") for fact in wanted}
         if nowhere := [fact for fact, alias in found.items() if not alias]:
             raise Unfounded(f"not in the messages: {', '.join(nowhere)}")
         return sorted({*cited, *found.values()}, key=list(self._named).index)
@@ -155,8 +208,8 @@ def _typed_by_user(turn: Turn) -> str:
     """What a user typed, also into a call that they refused; not what they pasted, nor what a program said for them."""
     if turn.internal:
         return ""
-    told = (own_words(Use(tool.name, None, tool.result, tool.failed, (), turn.id)) for tool in turn.tools)
-    said = [turn.words, *filter(None, told)] if turn.role == "user" else filter(None, told)
+    told = filter(None, map(own_words, turn.tools))
+    said = [turn.words, *told] if turn.role == "user" else told
     return "\n".join(filter(None, (typed(words).text for words in said)))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from dagentd.model.rendering import line
+from dagentd.model.prompt_text import line
 
 SEEDS = ("completed", "inProgress", "pending", "blockers", "decisions")  # the lists that every program knows
 TITLES = {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from dagentd.model.compaction.items import Item, Record, new, sources_of
+from dagentd.model.jsontext import Undecodable
 
 ListName = Literal["completed", "inProgress", "pending", "blockers", "decisions", "facts"]
 
@@ -66,71 +69,51 @@ class Set:
     sources: tuple[str, ...] = ()
 
 
-OfItem = Add | Move | Resolve | Supersede | Drop
-Operation = OfItem | Set
+Operation = Add | Move | Resolve | Supersede | Drop | Set
 
 
-@dataclass(frozen=True)
-class Change:
-    """What one operation came to; `before` is None for what was added, `after` for what was taken out."""
-
-    kind: Literal["added", "moved", "resolved", "superseded"]
-    before: Item | None
-    after: Item | None
-
-
-def perform(record: Record, operations: Iterable[Operation], at: str) -> tuple[Record, list[Change]]:
-    """The record afterwards, and what changed among its items."""
-    held, changes = {item.id: item for item in record.items}, list[Change]()
-    told = {"goal": record.goal, "next": record.next}
+def perform(record: Record, operations: Iterable[Operation], at: str) -> Record:
+    """The record afterwards. What changed comes last."""
+    held, told = {item.id: item for item in record.items}, {"goal": record.goal, "next": record.next}
     for operation in operations:
         if isinstance(operation, Set):
             told[operation.field] = " ".join(operation.text.split())
-        elif (change := _change(held, operation, at)) is not None:
-            if change.before is not None:
-                del held[change.before.id]
-            if change.after is not None:
-                held[change.after.id] = change.after
-            changes.append(change)
-    return Record(tuple(held.values()), **told), changes
+        elif isinstance(operation, Add):
+            item = new(operation.list, operation.text, operation.sources, at, taken=held)
+            item = replace(item, quote=operation.quote, passed_over=operation.passed_over)
+            if item.text and _twin(held, item) is None:
+                held[item.id] = item
+        elif (before := held.get(operation.item)) is not None:  # on one that is not there it comes to nothing
+            _change(held, before, operation, at)
+    return Record(tuple(held.values()), **told)
 
 
-def _change(held: Mapping[str, Item], operation: OfItem, at: str) -> Change | None:
-    """On an item that is not there it comes to nothing."""
-    if isinstance(operation, Add):
-        item = new(operation.list, operation.text, operation.sources, at, taken=held)
-        item = replace(item, quote=operation.quote, passed_over=operation.passed_over)
-        return None if not item.text or _twin(held, item) else Change("added", None, item)
-    before = held.get(operation.item)
-    if before is None:
-        return None
-    if isinstance(operation, Move):
-        return _moved(held, before, operation)
-    if isinstance(operation, Supersede):
-        made = new(before.list, operation.text, operation.sources, at, taken=held)
-        return _superseded(held, before, replace(made, quote=operation.quote))
-    return Change("resolved", before, None)
+def _change(held: dict[str, Item], before: Item, operation: Move | Resolve | Supersede | Drop, at: str) -> None:
+    """It is the same item in another list or in other words; if another says that already, it is there once."""
+    if isinstance(operation, Resolve | Drop):
+        del held[before.id]
+        return
+    after = _moved(before, operation) if isinstance(operation, Move) else _superseded(before, operation, at)
+    twin = _twin(held, after)
+    if after.text and twin is not before:
+        del held[before.id]
+        if twin is None:
+            held[after.id] = after
+        elif isinstance(operation, Supersede):
+            sources = sources_of((*twin.sources, *after.sources))
+            held[twin.id] = replace(twin, sources=sources, pinned=twin.pinned or before.pinned)
 
 
-def _moved(held: Mapping[str, Item], before: Item, operation: Move) -> Change | None:
+def _moved(before: Item, operation: Move) -> Item:
     text, sources = " ".join(operation.text.split()) or before.text, (*before.sources, *operation.sources)
-    quote = operation.quote if operation.text else before.quote
-    after = replace(before, list=operation.to, text=text, quote=quote, sources=sources_of(sources), passed_over=False,
-                    kind="", shown=None if operation.text else before.shown)  # fmt: skip
-    twin = _twin(held, after)
-    if twin is before:
-        return None
-    return Change("moved", before, after) if twin is None else Change("resolved", before, None)  # it is there already
+    return replace(before, list=operation.to, text=text, quote=operation.quote if operation.text else before.quote,
+                   sources=sources_of(sources), passed_over=False, kind="",
+                   shown=None if operation.text else before.shown)  # fmt: skip
 
 
-def _superseded(held: Mapping[str, Item], before: Item, after: Item) -> Change | None:
-    """What is there already takes the place of both, with what is known of it."""
-    twin = _twin(held, after)
-    if twin is before or not after.text:
-        return None
-    if twin is not None:
-        after = replace(twin, sources=sources_of((*twin.sources, *after.sources)))
-    return Change("superseded", before, replace(after, pinned=after.pinned or before.pinned))
+def _superseded(before: Item, operation: Supersede, at: str) -> Item:
+    made = new(before.list, operation.text, operation.sources, at)
+    return replace(made, id=before.id, quote=operation.quote, pinned=before.pinned)
 
 
 def _twin(held: Mapping[str, Item], item: Item) -> Item | None:
@@ -138,8 +121,17 @@ def _twin(held: Mapping[str, Item], item: Item) -> Item | None:
     return next((one for one in held.values() if (one.list, one.text) == (item.list, item.text)), None)
 
 
+@dataclass(frozen=True)
+class Change:
+    """What became of an item; `before` is None for what was added, `after` for what was taken out."""
+
+    kind: Literal["added", "moved", "resolved", "superseded"]
+    before: Item | None
+    after: Item | None
+
+
 def compared(before: Sequence[Item], after: Sequence[Item]) -> list[Change]:
-    """What changed between two states of the items, told as if by operations."""
+    """What changed between two states of the items: what came and was replaced in between was never seen by anybody."""
     old, now = {item.id: item for item in before}, {item.id: item for item in after}
     found = [Change("resolved", item, None) for item in before if item.id not in now]
     for item in after:
@@ -151,3 +143,105 @@ def compared(before: Sequence[Item], after: Sequence[Item]) -> list[Change]:
         elif known.text != item.text:
             found.append(Change("superseded", known, item))
     return found
+
+
+# From what a model answered to operations: JSON wherever it stands, each operation read for itself.
+
+Raw = Mapping[str, Any]
+
+_MOST = 1000  # operations of one answer, and places at which one may begin
+_LISTS: dict[str, ListName] = {name.lower(): name for name in get_args(ListName)}
+_OF_AN_OPERATION = ("op", "item", "text", "list", "to", "goal", "next")
+_decoder = json.JSONDecoder(strict=False)  # a line end within a text is no reason to lose it
+
+
+def operations_in(text: str) -> list[Raw] | None:
+    """The operations of an answer, as they were written; None if it has no JSON that could hold any. What stands around
+    it is left alone, and so is what is broken: the others hold all the same."""
+    values = list(_values(text))
+    listed = [one for value in values for one in _listed(value)]
+    held = any(isinstance(value, list) or isinstance(_operations(value), list) for value in values)
+    return listed[:_MOST] if listed or held else None
+
+
+def _values(text: str) -> Iterator[Any]:
+    at, tries = 0, 0
+    while (start := _begin(text, at)) >= 0 and tries < _MOST:
+        try:
+            value, at = _decoder.raw_decode(text, start)
+            yield value
+        except (ValueError, RecursionError):
+            at, tries = start + 1, tries + 1
+
+
+def _begin(text: str, at: int) -> int:
+    """A list is looked for only where it may hold operations: brackets are common in prose."""
+    match = re.compile(r"\{|\[(?=\s*[{\]])").search(text, at)
+    return match.start() if match else -1
+
+
+def _operations(value: Any) -> Any:
+    return value.get("operations") if isinstance(value, dict) else None
+
+
+def _listed(value: Any) -> list[Raw]:
+    held = _operations(value)
+    if isinstance(held, list):
+        value = held
+    if isinstance(value, list):
+        return [one for one in value if isinstance(one, dict)]
+    return [value] if isinstance(value, dict) and any(key in value for key in _OF_AN_OPERATION) else []
+
+
+def parse_operation(raw: Raw) -> Operation:
+    """One of them; Undecodable if that cannot be told. Which it is follows from its fields where it does not say so."""
+    kind = _text(raw, "op").lower() or _inferred(raw)
+    sources = _sources(raw.get("sources", raw.get("source")))
+    text, quote = _text(raw, "text"), _text(raw, "quote")
+    if kind == "add":
+        return Add(_list(raw, "list", "to"), text, sources, quote)
+    if kind == "set":
+        field = _text(raw, "field") or ("goal" if "goal" in raw else "next" if "next" in raw else "")
+        if field not in ("goal", "next"):
+            raise Undecodable("set is of goal or next")
+        return Set("goal" if field == "goal" else "next", text or _text(raw, field), sources)
+    item = _text(raw, "item", "id").strip("[]")
+    if not item:
+        raise Undecodable("it names no item" if kind in ("move", "resolve", "supersede", "drop") else "unknown op")
+    if kind == "move":
+        return Move(item, _list(raw, "to", "list"), sources, text, quote)
+    if kind == "supersede":
+        return Supersede(item, text, sources, quote)
+    if kind == "resolve":
+        return Resolve(item, sources)
+    if kind == "drop":
+        return Drop(item, sources)
+    raise Undecodable("unknown op")
+
+
+def _inferred(raw: Raw) -> str:
+    if "field" in raw or "goal" in raw or ("next" in raw and "text" not in raw):
+        return "set"
+    if "item" not in raw:
+        return "add"
+    return "move" if "to" in raw or "list" in raw else "supersede" if raw.get("text") else "resolve"
+
+
+def _list(raw: Raw, *keys: str) -> ListName:
+    name = re.sub(r"[\s_-]", "", _text(raw, *keys)).lower()
+    if name not in _LISTS:
+        raise Undecodable(f"there is no list {_text(raw, *keys)[:40]!a}")
+    return _LISTS[name]
+
+
+def _sources(value: Any) -> tuple[str, ...]:
+    """A list, or names in one text; a bare number is the name without its letter."""
+    values = value if isinstance(value, list) else re.split(r"[\s,;]+", value) if isinstance(value, str) else [value]
+    named = (str(one).strip("[] ") for one in values if isinstance(one, str | int) and not isinstance(one, bool))
+    return tuple(dict.fromkeys(f"m{one}" if one.isdecimal() else one for one in named if one))
+
+
+def _text(raw: Raw, *keys: str) -> str:
+    """The first that is there. Half a character, which JSON can spell and UTF-8 cannot hold, becomes a mark."""
+    found = next((raw[key] for key in keys if isinstance(raw.get(key), str)), "")
+    return found.encode("utf-8", "replace").decode().strip()

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from dagentd.model.compaction.acceptance import Bad
+from dagentd.model.compaction.evidence import FOLDED
 from dagentd.model.compaction.items import LISTS, Item, Record
-from dagentd.model.compaction.marks import FOLDED
 from dagentd.model.compaction.turns import Turn
+from dagentd.model.prompt_text import fenced, json_text, section
 from dagentd.model.redaction import redacted
-from dagentd.model.rendering import fenced, json_text, section
 
 SYSTEM = """\
 You keep the record of a coding agent's work. Whoever goes on with the work sees this record instead of the messages \

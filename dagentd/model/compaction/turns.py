@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dagentd.model import conversation
-from dagentd.model.compaction.evidence import Check, ToolUse, begins_with_error, blocks, checks, told_uses
-from dagentd.model.compaction.marks import marked, unmarked
-from dagentd.model.rendering import json_text, moment
+from dagentd.model.compaction import evidence
+from dagentd.model.compaction.evidence import Check, ToolUse
+from dagentd.model.prompt_text import json_text, moment
 
 _RESULT = re.compile(r"^(?:tool|function)(?:$|[-_ ]?(?:result|output|response|error|call_output))", re.IGNORECASE)
 
@@ -38,12 +38,15 @@ def turn(raw: Mapping[str, Any]) -> Turn:
     metadata = raw["metadata"] if isinstance(raw.get("metadata"), dict) else {}
     content, role = _content(raw, metadata), raw.get("role")
     words = conversation.text(_spoken(content))
-    tools = (*blocks(content), *told_uses(metadata.get("toolUse")))
-    if role != "assistant" and _is_result(metadata):
-        role, tools, words = "tool", (*tools, ToolUse("", "", None, words, begins_with_error(words), ())), ""
+    tools = (*evidence.blocks(content), *evidence.told_uses(metadata.get("toolUse")))
+    if role != "assistant" and _is_result(raw, metadata):
+        role, tools, words = "tool", (*tools, ToolUse("", "", None, words, evidence.begins_with_error(words), ())), ""
     if role == "assistant":
-        tools, words = (*tools, *marked(words)), unmarked(words)
-    told = [f"[tool {tool.name}] {json_text(tool.input)} {tool.result}" for tool in told_uses(metadata.get("toolUse"))]
+        tools, words = (*tools, *evidence.marked(words)), evidence.unmarked(words)
+    told = [
+        f"[tool {tool.name}] {json_text(tool.input)} {tool.result}"
+        for tool in evidence.told_uses(metadata.get("toolUse"))
+    ]
     iteration = metadata.get("iteration")
     return Turn(
         id=str(raw.get("id", "")),
@@ -53,7 +56,7 @@ def turn(raw: Mapping[str, Any]) -> Turn:
         text="\n".join(filter(None, (conversation.text(content), *told))),
         internal=metadata.get("internal") is True,
         tools=tools,
-        checks=tuple(checks(metadata.get("verificationResults"))),
+        checks=tuple(evidence.checks(metadata.get("verificationResults"))),
         iteration=iteration if isinstance(iteration, int) and not isinstance(iteration, bool) else None,
     )
 
@@ -64,9 +67,9 @@ def _content(raw: Mapping[str, Any], metadata: Mapping[str, Any]) -> Any:
     return [held] if isinstance(held, dict) else held
 
 
-def _is_result(metadata: Mapping[str, Any]) -> bool:
+def _is_result(raw: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
     """What came in as a tool's result stays one, whatever role a migration gave it."""
-    told = (metadata.get(key) for key in ("originalType", "originalRole"))
+    told = (raw.get("type"), *(metadata.get(key) for key in ("type", "originalType", "originalRole")))
     return any(isinstance(each, str) and _RESULT.search(each) for each in told)
 
 
@@ -74,3 +77,59 @@ def _spoken(content: Any) -> Any:
     if not isinstance(content, list):
         return content
     return [one for one in content if not (isinstance(one, dict) and one.get("type") in ("tool_use", "tool_result"))]
+
+
+# --- which of them leave chat in a compaction: all but what is pinned, what is recent and what is not finished --------
+
+
+def leaving(turns: Sequence[Turn], sizes: Sequence[int], pinned: Collection[str], keep_recent: int) -> list[Turn]:
+    """A tool call stays with its result: both leave or none does."""
+    partners, waiting = _paired(turns)
+    end = min(_recent_from(turns, sizes, keep_recent), _unfinished_from(turns, waiting))
+    kept = [at for at, turn in enumerate(turns) if at >= end or turn.id in pinned]
+    stay = _with_partners(kept, partners)
+    return [turn for at, turn in enumerate(turns) if at not in stay]
+
+
+def _recent_from(turns: Sequence[Turn], sizes: Sequence[int], keep: int) -> int:
+    """Where the last messages begin that together have at most `keep` tokens."""
+    room, start = keep, len(turns)
+    while start and (room := room - sizes[start - 1]) >= 0 and keep:
+        start -= 1
+    return start
+
+
+def _paired(turns: Sequence[Turn]) -> tuple[dict[int, set[int]], set[int]]:
+    """Which messages hold the two sides of a tool call, and which hold one that nobody answered. A result is of the
+    call just before it: some models number their calls anew in each message."""
+    partners, calls = dict[int, set[int]](), dict[str, int]()
+    for at, turn in enumerate(turns):
+        for tool in turn.tools:
+            if tool.id and tool.failed is None:
+                calls[tool.id] = at
+            elif tool.id in calls:
+                call = calls.pop(tool.id)
+                partners.setdefault(call, set()).add(at)
+                partners.setdefault(at, set()).add(call)
+    return partners, set(calls.values())
+
+
+def _unfinished_from(turns: Sequence[Turn], waiting: Collection[int]) -> int:
+    """Where the first call stands whose result is still to come. One that something was said after will never get
+    it."""
+    start = len(turns)
+    for at in range(len(turns) - 1, -1, -1):
+        if at in waiting:
+            start = at
+        if turns[at].words.strip():
+            break
+    return start
+
+
+def _with_partners(kept: Sequence[int], partners: Mapping[int, Collection[int]]) -> set[int]:
+    """One message may hold several calls, whose results then stay too, and so on."""
+    found, more = set(kept), list(kept)
+    while more:
+        more = [one for at in more for one in partners.get(at, ()) if one not in found]
+        found.update(more)
+    return found

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters.git import head as heads
+from dagentd.adapters import git as heads
 from dagentd.adapters.git import repository
 from dagentd.adapters.git.repository import Head
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed, NotFound

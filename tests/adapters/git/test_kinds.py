@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters.git import repository
-from dagentd.adapters.git.reader import GitReader
+from dagentd.adapters.git.objects import GitReader
 from dagentd.adapters.git.repository import Head, Reading, Snapshot
 from dagentd.model import oneline
 from tests.adapters.git import repositories

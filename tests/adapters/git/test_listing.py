@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters.git import listing, objects, repository
-from dagentd.adapters.git.reader import GitReader
+from dagentd.adapters.git import objects, repository
+from dagentd.adapters.git.objects import GitReader
 from dagentd.adapters.git.repository import Listing
 from tests.adapters.git import repositories
 from tests.adapters.git.repositories import commit, raw, write
@@ -81,7 +81,7 @@ class Counting(GitReader):
 
 def test_a_worktree_full_of_new_files(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """git is asked about so many; the others are counted and not listed, ignored or not."""
-    monkeypatch.setattr(listing, "_ASKED", 10)
+    monkeypatch.setattr(repository, "_ASKED", 10)
     write(repo, ".gitignore", "*.log\n")
     commit(repo, "Ignore logs")
     for number in range(30):

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from dagentd.adapters.git.span import commits_between
+from dagentd.adapters.git.command import commits_between
 
 
 def test_commits_between_two_moments_are_found_and_those_of_the_first_second_were_there_before(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters.watch.followed import Followed
+from dagentd.adapters.watch import Followed
 
 ROOT = Path("/r")
 ALL = {ROOT / "a", ROOT / "a" / "x", ROOT / "a" / "x" / "deep", ROOT / "ab", ROOT / "b" / "y"}

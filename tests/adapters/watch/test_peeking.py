@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import publishing
-from dagentd.adapters.watch import peeking
-from dagentd.adapters.watch.peeking import keep, peek
+from dagentd.adapters.files import atomic
+from dagentd.adapters.watch import batches
+from dagentd.adapters.watch.batches import keep, peek
 
 
 def is_chat(name: str) -> bool:
@@ -24,14 +24,14 @@ def test_only_what_is_in_a_hurry_and_not_ours_is_read(tmp_path: Path) -> None:
     for name in ("chat.json", "other.json"):
         (tmp_path / name).write_bytes(b"x")
     assert [peek(is_chat, tmp_path, name) for name in ("chat.json", "other.json")] == [b"x", None]
-    publishing.put(tmp_path / "chat.json", b"ours")
+    atomic.put(tmp_path / "chat.json", b"ours")
     assert peek(is_chat, tmp_path, "chat.json") is None
 
 
 def test_what_cannot_be_read_is_told_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert peek(is_chat, tmp_path, "chat.json") == b""
     (tmp_path / "chat.json").write_bytes(b"long")
-    monkeypatch.setattr(peeking, "_LARGE", 3)
+    monkeypatch.setattr(batches, "_LARGE", 3)
     assert peek(is_chat, tmp_path, "chat.json") == b""
 
 
@@ -47,7 +47,7 @@ def test_of_a_chat_that_grew_only_the_latest_is_kept(indent: int | None) -> None
 
 
 def test_too_much_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peeking, "_MOST", 5)
+    monkeypatch.setattr(batches, "_MOST", 5)
     held: list[bytes] = []
     for content in (b"one", b"two", b"3"):
         keep(held, content)

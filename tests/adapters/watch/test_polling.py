@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters.watch import mounts, polling
-from dagentd.adapters.watch.mounts import Mounts
+from dagentd.adapters.watch import coverage
+from dagentd.adapters.watch.coverage import Mounts
 from tests.adapters.watch.watching import MARK, Listener, listening
 
 TABLE = (
@@ -134,9 +134,9 @@ def test_the_more_there_is_to_look_at_the_less_often(
     listener: Listener, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poller = listener.watch._coverage._poller
-    assert poller.interval == polling.INTERVAL
-    monkeypatch.setattr(polling, "SHARE", 1e-7)
-    listener.until(lambda: poller.interval > polling.INTERVAL, "a longer pause")
+    assert poller.interval == coverage.INTERVAL
+    monkeypatch.setattr(coverage, "SHARE", 1e-7)
+    listener.until(lambda: poller.interval > coverage.INTERVAL, "a longer pause")
 
 
 def test_folders_on_a_remote_mount_are_polled_and_the_others_are_not(
@@ -146,7 +146,7 @@ def test_folders_on_a_remote_mount_are_polled_and_the_others_are_not(
     remote.mkdir()
     table = tmp_path / "mountinfo"
     table.write_bytes(b"1 1 0:1 / / rw - ext4 x rw\n2 1 0:2 / %s rw - nfs4 x rw\n" % os.fsencode(remote))
-    monkeypatch.setattr(mounts, "TABLE", table)
+    monkeypatch.setattr(coverage, "MOUNT_TABLE", table)
     with listening(tmp_path / "state") as listener:
         listener.follow(folder, remote)
         status = listener.watch.status()
@@ -164,7 +164,7 @@ def test_a_state_folder_that_is_polled_hides_the_cookie_too(
 ) -> None:
     table, state = tmp_path / "mountinfo", tmp_path / "state"
     table.write_bytes(b"1 1 0:1 / / rw - nfs4 x rw\n")
-    monkeypatch.setattr(mounts, "TABLE", table)
+    monkeypatch.setattr(coverage, "MOUNT_TABLE", table)
     with listening(state) as listener:
         listener.follow(state, folder)
         (state / "cookie").unlink()
@@ -177,7 +177,7 @@ def test_a_state_folder_that_is_polled_hides_the_cookie_too(
 def test_native_overrules_the_type_of_the_mount(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = tmp_path / "mountinfo"
     table.write_bytes(b"1 1 0:1 / / rw - nfs4 x rw\n")
-    monkeypatch.setattr(mounts, "TABLE", table)
+    monkeypatch.setattr(coverage, "MOUNT_TABLE", table)
     with listening(tmp_path / "state", mode="native") as listener:
         listener.follow(folder)
         assert listener.watch.status().mode == "native"
@@ -187,5 +187,5 @@ def test_native_overrules_the_type_of_the_mount(tmp_path: Path, folder: Path, mo
 
 
 def test_no_mount_table_is_no_remote_mount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mounts, "TABLE", tmp_path / "none")
+    monkeypatch.setattr(coverage, "MOUNT_TABLE", tmp_path / "none")
     assert Mounts.now().remote_kind(tmp_path) is None

@@ -14,7 +14,7 @@ ROOT = "/home/you/shop"
 def session(name: str, share: float = 0.1, **more: Any) -> dict[str, Any]:
     place = {"id": name, "project": ROOT, "worktree": f"{ROOT}/.dagent-worktrees/login"}
     budget = {"limit": 1000, "share": share}
-    return {**place, "status": "active", "stats": {"totalMessages": 3}, "budget": budget, **more}
+    return {**place, "status": "active", "messages": 3, "total": 8, "budget": budget, **more}
 
 
 def listed(*sessions: dict[str, Any]) -> State:
@@ -50,7 +50,7 @@ def test_a_look_at_the_daemon_alone_keeps_the_sessions() -> None:
 
 def test_sessions_that_cannot_be_read_and_those_of_another_version() -> None:
     broken = {"id": "a", "worktree": f"{ROOT}/.dagent-worktrees/login", "error": "is not valid JSON", "hint": ""}
-    state = listed(broken, {"id": "b", "stats": 3, "budget": None})
+    state = listed(broken, {"id": "b", "messages": "3", "budget": None})
     assert [(row.id, row.project, row.status) for row in state.rows] == [("b", "", "active"), ("a", ROOT, "unreadable")]
 
 
@@ -78,8 +78,8 @@ def test_a_session_is_shown_scrolled_and_left() -> None:
     state = listed(session("a"))
     assert typed(state, "enter")[1] == Act("show", state.rows[0])
     state = told(state, Shown(("one", "two", "three")))
-    assert type_all(state, "j", "j", "j", "j")[0].scrolled == 2
-    assert type_all(state, "j", "k", "k")[0].scrolled == 0
+    assert type_all(state, "k", "k", "k", "k")[0].scrolled == 2
+    assert type_all(state, "k", "j", "j")[0].scrolled == 0
     left, act = typed(state, "q")
     assert (left.shown, act) == (None, None)
     assert typed(left, "q")[1] == QUIT

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.jobs.agx import branches
-from dagentd.store.agx.sessions import Sessions
+from dagentd.agx import branches
+from dagentd.agx.session_files import AgxSessions
 from tests.conftest import git
 from tests.jobs.context.contexts import Steps
 from tests.store.agx.agx import Store, home, snapshot
@@ -50,7 +50,7 @@ def test_a_checkout_makes_the_branchs_session_and_enters_it(followed: Store) -> 
 def test_a_checkout_while_another_is_followed_is_not_missed(followed: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     follow, later = branches.follow, ["second"]
 
-    def slowly(sessions: Sessions, now: datetime) -> None:
+    def slowly(sessions: AgxSessions, now: datetime) -> None:
         follow(sessions, now)
         if later:
             git(followed.root, "checkout", "-q", "-b", later.pop())

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from dagentd.adapters import files
+from dagentd.adapters.files import fileio
+from dagentd.agx import claude_resume
 from dagentd.errors import InvalidInput
-from dagentd.model.agx import transcript
 from tests.jobs.context.contexts import Steps
 from tests.store.agx.agx import Store, snapshot
 
@@ -133,7 +133,7 @@ def test_a_session_under_a_name_adopts_none_by_itself(ours: Store) -> None:
 def test_what_did_not_change_is_not_read_again(ours: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     write(ours, said(ours))
     ours.agx.check(ours.root)
-    monkeypatch.setattr(files, "tail", lambda *_: 1 / 0)
+    monkeypatch.setattr(fileio, "tail", lambda *_: 1 / 0)
     steps = Steps(monkeypatch)
     ours.agx.check(ours.root)
     assert steps.taken() == []
@@ -161,13 +161,13 @@ def test_of_a_huge_file_only_the_end_is_read(ours: Store, monkeypatch: pytest.Mo
             file.write(one + "\n")
         file.write("\n".join(said(ours)) + "\n")
     asked: list[int] = []
-    real = files.tail
+    real = fileio.tail
 
     def tail(path: Path, limit: int) -> tuple[bytes, int]:
         asked.append(len(real(path, limit)[0]))
         return real(path, limit)
 
-    monkeypatch.setattr(files, "tail", tail)
+    monkeypatch.setattr(fileio, "tail", tail)
     ours.agx.check(ours.root)
     raw = ours.session("main")["claude"]
     assert asked == [512 << 10]
@@ -176,5 +176,8 @@ def test_of_a_huge_file_only_the_end_is_read(ours: Store, monkeypatch: pytest.Mo
 
 def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
     whole = line("user", "2026-01-01T00:00:00Z", "hi")
-    assert transcript.read(f'{whole}\n{{"type": "us'.encode(), 10, tmp_path).messages == 1
-    assert transcript.read(f'pe": "user"}}\n{whole}\n'.encode(), 10**6, tmp_path).last == "2026-01-01T00:00:00Z"
+    assert claude_resume.read_transcript(f'{whole}\n{{"type": "us'.encode(), 10, tmp_path).messages == 1
+    assert (
+        claude_resume.read_transcript(f'pe": "user"}}\n{whole}\n'.encode(), 10**6, tmp_path).last
+        == "2026-01-01T00:00:00Z"
+    )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dagentd.adapters import clock
-from dagentd.model.agx import changed
+from dagentd.agx.values import changed
 from tests.store.agx.agx import Store, home
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -166,12 +166,12 @@ def test_any_sign_of_use_counts(
 
 
 def test_what_came_into_use_after_the_plan_stays(old: Store, day: Callable[[float], None]) -> None:
-    from dagentd.jobs.agx import tidying
+    from dagentd.agx import cleanup
 
     day(30)
     planned = old.agx.cleanup_plan(old.root)
     old.agx.switch(old.root, "side")
-    assert tidying.apply(old.agx.sessions(old.root), planned, clock.now()) == []
+    assert cleanup.apply(old.agx.sessions(old.root), planned, clock.now()) == []
     assert old.session("side")["lifecycle"]["state"] == "active"
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dagentd.adapters import clock, tmux
-from dagentd.model.agx.config import Window
+from dagentd.adapters.tmux import Window
 from tests.jobs.agx.tmux import Server
 from tests.store.agx.agx import Store, home
 

@@ -17,8 +17,8 @@ import pytest
 
 from dagentd import paths
 from dagentd.adapters import tmux
+from dagentd.adapters.tmux import Window
 from dagentd.errors import DagentdError, NotAllowed
-from dagentd.model.agx.config import Window
 from tests.e2e.daemon import until
 from tests.jobs.agx.tmux import Server
 from tests.store.agx.agx import Store

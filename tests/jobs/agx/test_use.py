@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dagentd.adapters import clock
-from dagentd.model.agx import units
+from dagentd.agx import values
 from tests.conftest import git
 from tests.model.agx.seed import example
 from tests.store.agx.agx import Store, home
@@ -85,7 +85,7 @@ def test_the_average_is_never_more_than_the_total(store: Store, at: At) -> None:
     at(seconds=90)
     store.agx.new(store.root, "other")
     held = store.session("main")["statistics"]
-    average, total = (units.seconds(held[key]) for key in ("averageSessionLength", "totalDuration"))
+    average, total = (values.duration_seconds(held[key]) for key in ("averageSessionLength", "totalDuration"))
     assert average is not None and total is not None and average <= total == 90
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.jobs.compaction import calling
+from dagentd.jobs.compaction import asking
 from tests.jobs.compaction.conversing import Conversing, directly
 from tests.messages_api import MessagesApi
 from tests.store.place import Place
@@ -41,4 +41,4 @@ def conversing(tmp_path: Path, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 @pytest.fixture
 def direct(api: MessagesApi, monkeypatch: pytest.MonkeyPatch) -> None:
     """The model is asked without a process between."""
-    monkeypatch.setattr(calling, "chosen", lambda _: directly(api))
+    monkeypatch.setattr(asking, "chosen", lambda _: directly(api))

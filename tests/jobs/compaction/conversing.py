@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters.claude import Answer, CallFailed, Kind, Question
+from dagentd.adapters.models import Answer, CallFailed, Kind, Question
 from dagentd.jobs.compaction import Compactor, How
-from dagentd.jobs.compaction.calling import Backend
+from dagentd.jobs.compaction.asking import Backend
 from dagentd.settings import Settings
 from dagentd.store.ledger import Ledger
-from dagentd.store.session import Session
+from dagentd.store.sessions.session import Session
 from tests.messages_api import MESSAGES, MessagesApi, Reply, Seen, said
 
 TALK = (

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from dagentd.adapters import tokens
-from dagentd.adapters.claude import Answer, CallFailed, Question
+from dagentd.adapters.models import Answer, CallFailed, Question
 from dagentd.errors import CompactionFailed
-from dagentd.jobs.compaction import calling
-from dagentd.jobs.compaction.calling import Backend
+from dagentd.jobs.compaction import asking
+from dagentd.jobs.compaction.asking import Backend
 from dagentd.model import sections
 from dagentd.model.compaction.items import items_of
 from dagentd.model.documents import Checkpoint
@@ -283,7 +283,7 @@ def test_a_call_that_dagentd_itself_gave_up_says_nothing_of_the_model(
 
     conversing.talk()
     with monkeypatch.context() as stopping:
-        stopping.setattr(calling, "chosen", lambda _: Backend("anthropic", stopped))
+        stopping.setattr(asking, "chosen", lambda _: Backend("anthropic", stopped))
         for _ in range(3):
             with pytest.raises(CompactionFailed, match="stopping"):
                 conversing.compact()

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dagentd.adapters.claude import running
-from dagentd.jobs.compaction import calling
+from dagentd.adapters.models import model_process
+from dagentd.jobs.compaction import asking
 from dagentd.model.compaction.items import items_of
 from tests import messages_api as api_of
 from tests.e2e.daemon import lives, until
@@ -139,7 +139,7 @@ def test_a_call_that_takes_too_long_is_killed(conversing: Conversing, api: Messa
     conversing.talk()
     api.always(slow(600, answering(*GOOD)))
     done = conversing.compact(seconds=4.0)
-    assert (done["method"], running._running) == ("local", set())
+    assert (done["method"], model_process._running) == ("local", set())
     (end,) = conversing.ledger("end")
     assert (end["outcome"], end["failed"]) == ("slow", True)
     assert end["input"] > 16_000  # nobody knows what it cost, so all that it may have cost counts
@@ -201,7 +201,7 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(
     conversing: Conversing, api: MessagesApi, tmp_path: Path, monkeypatch: Any
 ) -> None:
     """A password manager that waits for somebody at another terminal."""
-    monkeypatch.setattr(calling, "_PATIENCE", 1.0)
+    monkeypatch.setattr(asking, "_PATIENCE", 1.0)
     command = f"(echo $BASHPID; sh -c 'echo $$ > {tmp_path}/pid; exec sleep 1000') & wait"
     conversing.settings = with_compaction(conversing.settings, api_key_command=command)
     conversing.talk()

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from dagentd.jobs.compaction import How, described, proposing
+from dagentd.jobs.compaction import How, described
+from dagentd.jobs.compaction import proposal as proposing
 from tests.jobs.compaction.conversing import (
     TALK,
     Conversing,

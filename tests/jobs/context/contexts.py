@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from dagentd.adapters import disk
+from dagentd.adapters.files import disk
 from dagentd.adapters.git import project_at
 from dagentd.jobs.context import Rebuilt, rebuild
 from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.model.project import FeatureFolder
 from dagentd.settings import Settings
-from dagentd.store.index import Index
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 
 NODES: list[dict[str, Any]] = [
@@ -37,14 +37,14 @@ class Contexts:
             self.events.append({"type": type, **fields})
 
     def feature(self, name: str) -> FeatureFolder:
-        return self.store.feature(name)
+        return self.store.catalogue.feature(name)
 
     def session(self, feature: str, task: str | None = None, agent: str = "dev", state: str = "in_dev") -> Path:
         """Make a session; where its context is."""
         if task is None:
-            session = self.store.get_or_create("feature", "pm", feature)
+            session = self.store.maker.get_or_create("feature", "pm", feature)
         else:
-            session = self.store.get_or_create("task", agent, feature, task, state)
+            session = self.store.maker.get_or_create("task", agent, feature, task, state)
         session.leave()
         return session.folder.document("context")
 

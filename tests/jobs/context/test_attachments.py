@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.jobs.context.attachments import attachments
+from dagentd.jobs.context.feature_parts import read_attachments
 from dagentd.model.project import FeatureFolder, Tree
 
 
@@ -25,7 +25,7 @@ def put(feature: FeatureFolder, name: str, data: bytes) -> None:
 
 def test_without_any(feature: FeatureFolder) -> None:
     (feature.path / "attachments").rmdir()
-    found = attachments(feature, None, 100)
+    found = read_attachments(feature, None, 100)
     assert (found.entries, found.notes) == ([], [])
 
 
@@ -37,7 +37,7 @@ def test_the_text_of_small_ones_as_long_as_there_is_room(feature: FeatureFolder)
     put(feature, "e.txt", b"caf\xe9")
     put(feature, "f.txt", b"")
     put(feature, ".hidden", b"x")
-    assert attachments(feature, [], 100).entries == [
+    assert read_attachments(feature, [], 100).entries == [
         {"name": "a.txt", "size": 8, "content": "one\n"},
         {"name": "b.png", "size": 6},
         {"name": "c.txt", "size": 95},
@@ -52,21 +52,21 @@ def test_those_that_the_feature_lists_come_first_wherever_they_are(feature: Feat
     put(feature, "z.txt", b"z")
     (feature.tree.worktree / "logo.svg").write_text("<svg/>")
     listed = ["attachments/z.txt", {"path": ".dagent/attachments/a.txt"}, {"name": "logo.svg"}, "gone.txt", "z.txt"]
-    found = attachments(feature, listed, 100)
+    found = read_attachments(feature, listed, 100)
     assert [entry["name"] for entry in found.entries] == ["z.txt", "a.txt", "logo.svg"]
     assert found.notes == ["Attachment gone.txt: is not there."]
 
 
 @pytest.mark.parametrize("listed", [7, "text", {"a": 1}, [None, 3, [], {}, "", " ", "a\0b", "\ud800", {"path": 5}]])
 def test_lists_of_garbage_name_nothing(feature: FeatureFolder, listed: object) -> None:
-    found = attachments(feature, listed, 100)
+    found = read_attachments(feature, listed, 100)
     assert (found.entries, found.notes) == ([], [])
 
 
 def test_nothing_from_outside(feature: FeatureFolder) -> None:
     (feature.path / "attachments" / "passwd").symlink_to("/etc/passwd")
     (feature.path / "attachments" / "ok").symlink_to("/nowhere/at/all")
-    found = attachments(feature, ["/etc/hosts", "../../../../../../etc/group", "x" * 5000], 10_000)
+    found = read_attachments(feature, ["/etc/hosts", "../../../../../../etc/group", "x" * 5000], 10_000)
     assert found.entries == []
     assert len(found.notes) == 5
     assert [note.endswith("leads out of its worktree.") for note in found.notes] == [True, True, False, True, True]
@@ -75,7 +75,7 @@ def test_nothing_from_outside(feature: FeatureFolder) -> None:
 def test_what_is_no_file_is_not_listed(feature: FeatureFolder) -> None:
     (feature.path / "attachments" / "folder").mkdir()
     os.mkfifo(feature.path / "attachments" / "pipe")
-    found = attachments(feature, [], 10)
+    found = read_attachments(feature, [], 10)
     assert found.entries == []
     assert found.notes == [f"Attachment {name}: is not a regular file." for name in ("folder", "pipe")]
 
@@ -83,6 +83,6 @@ def test_what_is_no_file_is_not_listed(feature: FeatureFolder) -> None:
 def test_a_folder_full_of_them(feature: FeatureFolder) -> None:
     for number in range(150):
         put(feature, f"{number}.txt", b"x")
-    found = attachments(feature, [], 10_000)
+    found = read_attachments(feature, [], 10_000)
     assert len(found.entries) == 100
     assert found.notes == ["Of 150 attachments only 100 are listed."]

@@ -16,17 +16,18 @@ from typing import Any
 
 import pytest
 
-from dagentd.adapters import clock, files, tokens
+from dagentd.adapters import clock, tokens
+from dagentd.adapters.files import fileio
+from dagentd.adapters.files.marks import PATIENCE
 from dagentd.adapters.git import project_at, repository
-from dagentd.adapters.settling import PATIENCE
 from dagentd.errors import LimitReached, NotAllowed
 from dagentd.jobs import due
 from dagentd.jobs.context import rebuild, rebuild_one
 from dagentd.model import sections
 from dagentd.model.documents import Context
 from dagentd.settings import Settings
-from dagentd.store.index import Index
-from dagentd.store.projection import GONE_FOR
+from dagentd.store.documents.projection import GONE_FOR
+from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.conftest import FEATURE, SampleProject, git
 from tests.jobs.context.contexts import DAG, NODES, Contexts, Steps, read, write_json
@@ -479,7 +480,7 @@ def test_nothing_is_written_without_the_lock(project: SampleProject, contexts: C
     assert rebuild(reader, contexts.feature(FEATURE), contexts.settings, contexts.shared).written == ()
     assert not path.exists()
     with pytest.raises(NotAllowed, match="read-only"):
-        rebuild_one(reader, reader.find(PM), contexts.settings, contexts.shared)
+        rebuild_one(reader, reader.catalogue.find(PM), contexts.settings, contexts.shared)
     reader.close()
 
 
@@ -490,7 +491,7 @@ def test_nothing_is_written_for_a_session_of_a_newer_version(project: SampleProj
     with journal.open("a") as file:
         file.write('{"t": "folded", "at": "2031-01-01T00:00:00.000Z"}\n')
     contexts = Contexts(project.root)
-    contexts.store.reconcile()
+    contexts.store.reconciler.reconcile()
     assert contexts.written(FEATURE) == []
     assert not path.exists()
     contexts.store.close()
@@ -511,7 +512,7 @@ def test_a_worktree_that_is_removed_does_not_come_back(project: SampleProject, c
 
 def test_the_folder_of_a_session_is_not_made(project: SampleProject, contexts: Contexts) -> None:
     contexts.session(FEATURE)
-    folder = contexts.store.find(PM)
+    folder = contexts.store.catalogue.find(PM)
     shutil.rmtree(folder.path)
     assert contexts.rebuild(FEATURE).written == ()
     assert not contexts.store.renew_context(folder, lambda _: {"a": 1}, None)
@@ -520,7 +521,7 @@ def test_the_folder_of_a_session_is_not_made(project: SampleProject, contexts: C
 
 def test_no_context_is_made_in_a_folder_that_is_being_removed(contexts: Contexts) -> None:
     contexts.session(FEATURE)
-    folder = contexts.store.find(PM)
+    folder = contexts.store.catalogue.find(PM)
 
     def made_late(_: dict[str, Any]) -> dict[str, Any]:
         for path in list(folder.path.iterdir()):
@@ -567,7 +568,7 @@ def test_nobody_comes_again_and_again_for_a_context_that_nobody_makes(
 
 def test_no_context_is_made_where_nothing_is_left_of_a_session(contexts: Contexts) -> None:
     contexts.session(FEATURE)
-    folder = contexts.store.find(PM)
+    folder = contexts.store.catalogue.find(PM)
     for path in list(folder.path.iterdir()):
         path.unlink()
     assert not contexts.store.renew_context(folder, lambda _: {"a": 1}, None)
@@ -578,7 +579,7 @@ def test_no_context_is_made_of_a_session_of_which_nothing_is_known_yet(contexts:
     """Its journal is there before its document: it told an agent of no task, for a moment."""
     path = contexts.session(FEATURE, "t2")
     contexts.store.let_go(contexts.feature(FEATURE))
-    until(lambda: all(session.closed for _, session in contexts.store._sessions._noted()), "closing it")
+    until(lambda: all(session.closed for _, session in contexts.store.sessions._noted()), "closing it")
     document = path.with_name(path.name.replace("context", "session"))
     held = document.read_bytes()
     document.unlink()
@@ -640,7 +641,7 @@ def test_a_file_that_cannot_be_read_just_now_is_read_the_next_time(
     (project.worktree / "CLAUDE.md").write_text("Be brief.")
     path = contexts.session(project.feature)
     with monkeypatch.context() as patch:
-        patch.setattr(files, "descriptor", failing(files.descriptor, "CLAUDE.md", number))
+        patch.setattr(fileio, "descriptor", failing(fileio.descriptor, "CLAUDE.md", number))
         if number == errno.EMFILE:
             with pytest.raises(LimitReached, match="too many files"):
                 contexts.rebuild(project.feature)

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dagentd.adapters import files
-from dagentd.jobs.context.instructions import rules
-from dagentd.jobs.context.texts import LIMIT, Text, plain
+from dagentd.adapters.files import fileio
+from dagentd.jobs.context.instructions import LIMIT, Text, plain, rules
 
 SECRET = "TOP SECRET"
 
@@ -173,7 +172,7 @@ def test_a_folder_that_is_exchanged_while_we_look_leads_nowhere(
     write(worktree / "docs" / "secret.md", "Rules")
     write(worktree / ".git" / "secret.md", SECRET)
     write(worktree / "CLAUDE.md", "@docs/secret.md")
-    real = files.read
+    real = fileio.read
 
     def read(path: Path, *more: Any) -> bytes:
         if path.name == "secret.md":
@@ -181,7 +180,7 @@ def test_a_folder_that_is_exchanged_while_we_look_leads_nowhere(
             (worktree / "docs").symlink_to(worktree.parent / target)
         return real(path, *more)
 
-    monkeypatch.setattr(files, "read", read)
+    monkeypatch.setattr(fileio, "read", read)
     found = claude(worktree)
     assert SECRET not in found.text
     assert [note.split(": ")[-1] for note in found.notes] == ["is a symbolic link."]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dagentd.jobs import request
+from dagentd.jobs import requests
 from dagentd.settings import Settings
 from tests.conftest import FEATURE, SampleProject
 from tests.jobs.context.contexts import Contexts, read, write_json
@@ -45,7 +45,7 @@ def contexts(project: SampleProject) -> Iterator[Contexts]:
 
 def prompt(contexts: Contexts, path: Path) -> str:
     session = contexts.store.session(path.stem.removeprefix("context_"))
-    return str(request.preview(contexts.store, session, "Go", Settings())["systemPrompt"])
+    return str(requests.preview(contexts.store, session, "Go", Settings())["systemPrompt"])
 
 
 def test_a_task_is_told_with_its_description_and_its_neighbours(contexts: Contexts) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dagentd.errors import NotAllowed
-from dagentd.jobs.hooks import contents
-from dagentd.jobs.hooks.contents import with_ours, without_ours
+from dagentd.jobs.hooks import hook_text
+from dagentd.jobs.hooks.hook_text import with_ours, without_ours
 
 SCRIPTS = [
     b"#!/bin/sh\necho theirs\n",
@@ -104,5 +104,5 @@ def test_nothing_of_ours_is_found_where_nothing_is() -> None:
 def test_no_path_of_this_installation_is_in_it() -> None:
     import sys
 
-    texts = (with_ours(None, "post-commit"), contents.by_itself())
+    texts = (with_ours(None, "post-commit"), hook_text.by_itself())
     assert not any(path.encode() in text for text in texts for path in (sys.prefix, "python", "site-packages"))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters import disk, files, git
+from dagentd.adapters import git
+from dagentd.adapters.files import disk, fileio
 from dagentd.errors import DagentdError
 from dagentd.jobs import hooks
 
@@ -19,7 +20,7 @@ def test_a_hook_that_cannot_be_read_is_not_taken_for_one_without_our_part(
     """`dagentd remove` said that all is undone, and our part was still there."""
     project = git.project_at(repo)
     hooks.install(project)
-    hook, real = repo / ".git" / "hooks" / "post-commit", files.descriptor
+    hook, real = repo / ".git" / "hooks" / "post-commit", fileio.descriptor
     held = hook.read_bytes()
 
     def refused(path: Path, root: Path | None = None) -> int:
@@ -28,7 +29,7 @@ def test_a_hook_that_cannot_be_read_is_not_taken_for_one_without_our_part(
         return real(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "descriptor", refused)
+        patch.setattr(fileio, "descriptor", refused)
         with pytest.raises(DagentdError, match="too many files") as caught:
             hooks.uninstall(project)
     assert caught.value.path == str(hook) and hook.read_bytes() == held

@@ -12,7 +12,7 @@ import pytest
 
 from dagentd.adapters.git import project_at
 from dagentd.jobs import hooks
-from dagentd.jobs.hooks.plan import Line
+from dagentd.jobs.hooks.hook_changes import Line
 from dagentd.model.project import Project
 from dagentd.store.spool import EVENTS, Note, Spool
 from tests.conftest import SampleProject, git

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.jobs.hooks import contents
+from dagentd.jobs.hooks import hook_text
 from tests.conftest import git
 from tests.patience import patience
 
@@ -36,7 +36,7 @@ def spool(repo: Path) -> Path:
 
 
 def script(more: str = "") -> str:
-    return contents.script("post-commit").decode() + more
+    return hook_text.script("post-commit").decode() + more
 
 
 def run(
@@ -166,7 +166,7 @@ def hook_everything(common: Path) -> Path:
     for event in ("post-commit", "post-checkout", "post-merge", "post-rewrite"):
         path = common / "hooks" / event
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(contents.with_ours(None, event))
+        path.write_bytes(hook_text.with_ours(None, event))
         path.chmod(0o755)
     (common / "dagentd" / "spool").mkdir(parents=True)
     return common / "dagentd" / "spool"

@@ -11,11 +11,21 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dagentd.adapters.tmux import TmuxSession
+from dagentd.agx import (
+    cleanup_plan,
+    configuration,
+    index_entries,
+    lifecycle,
+    schema,
+    session_document,
+    tmux_windows,
+)
+from dagentd.agx.cleanup_plan import Trashed
+from dagentd.agx.session_document import Claude, Git
+from dagentd.agx.values import overlaid
 from dagentd.errors import NotAllowed
 from dagentd.model import jsontext
-from dagentd.model.agx import cleanup, config, index, keys, lifecycle, overlaid, session, shapes, statistics, windows
-from dagentd.model.agx.cleanup import Trashed
-from dagentd.model.agx.session import Claude, Git, Tmux
 from dagentd.model.documents import Document
 from dagentd.model.jsontext import Undecodable
 from tests.model.agx.seed import example
@@ -70,42 +80,45 @@ def believed(raw: dict[str, Any], shape: type[Document]) -> bool:
 @settings(max_examples=400)
 @given(altered("session"))
 def test_sessions(raw: dict[str, Any]) -> None:
-    if not believed(raw, shapes.Session):
+    if not believed(raw, schema.Session):
         return
     for state in lifecycle.STATES:
         moved = lifecycle.moved(raw, state, "x", NOW)
         assert lifecycle.state_of(moved) == state
         again(moved)
-    again(session.with_git(raw, Git("a", "b" * 40)))
-    again(session.with_tmux(session.with_tmux(raw, Tmux("x", 1, 0, NOW, "/"), NOW), None, NOW))
-    again(session.with_claude(raw, Claude("x", last="2026-01-01T00:00:00Z"), config.Config()))
-    again(statistics.counted(raw, session.accessed(raw, NOW)))
-    again(statistics.counted(raw, session.entered(raw, "x", NOW)))
-    session.branch_of(raw)
-    made = index.entry(raw, Path("/p/x.json"), Path("/p"))
-    assert json.loads(index.encoded(made)) is not None
-    cleanup.plan([raw], None, config.Config(), NOW)
+    again(session_document.with_git(raw, Git("a", "b" * 40)))
+    again(session_document.with_tmux(session_document.with_tmux(raw, TmuxSession("x", 1, 0, NOW, "/"), NOW), None, NOW))
+    again(session_document.with_claude(raw, Claude("x", last="2026-01-01T00:00:00Z"), configuration.Config()))
+    again(lifecycle.count_activity(raw, session_document.accessed(raw, NOW)))
+    again(lifecycle.count_activity(raw, session_document.entered(raw, "x", NOW)))
+    session_document.branch_of(raw)
+    made = index_entries.index_entry(raw, Path("/p/x.json"), Path("/p"))
+    assert json.loads(index_entries.encoded(made)) is not None
+    cleanup_plan.plan([raw], None, configuration.Config(), NOW)
     try:
-        windows.digest(Path("/p"), windows.wanted(raw, config.Config(), Path("/p")))
+        tmux_windows.windows_digest(Path("/p"), tmux_windows.wanted_windows(raw, configuration.Config(), Path("/p")))
     except NotAllowed:
         return
 
 
 def again(raw: dict[str, Any]) -> None:
     """What we make of it can be read again."""
-    shapes.Session.parse(jsontext.decode_object(jsontext.pretty(raw)))
+    schema.Session.parse(jsontext.decode_object(jsontext.pretty(raw)))
 
 
 @settings(max_examples=200)
 @given(altered("global-config"), altered("project-config"))
 def test_configurations(user: dict[str, Any], project: dict[str, Any]) -> None:
-    home, own = keys.believed(keys.GLOBAL, user)[0], keys.believed(keys.PROJECT, project)[0]
-    found = config.effective(home, own, cleanup_days=30, index_interval=300)
+    home, own = (
+        configuration.believed(configuration.GLOBAL, user)[0],
+        configuration.believed(configuration.PROJECT, project)[0],
+    )
+    found = configuration.effective(home, own, cleanup_days=30, index_interval=300)
     assert 1 <= found.cleanup_days <= 36_500 and found.backup_count >= 1 and 1 <= found.index_interval <= 86_400
-    session.new("main", Path("/p"), found, "main", Git(), NOW)
-    cleanup.emptied([Trashed("x", "x", NOW, 1)], found, NOW)
+    session_document.new("main", Path("/p"), found, "main", Git(), NOW)
+    cleanup_plan.emptied([Trashed("x", "x", NOW, 1)], found, NOW)
     try:
-        windows.wanted({}, found, Path("/p"))
+        tmux_windows.wanted_windows({}, found, Path("/p"))
     except NotAllowed:
         return
 
@@ -113,10 +126,10 @@ def test_configurations(user: dict[str, Any], project: dict[str, Any]) -> None:
 @settings(max_examples=200)
 @given(altered("index"))
 def test_indexes(raw: dict[str, Any]) -> None:
-    if not believed(raw, shapes.Index):
+    if not believed(raw, schema.Index):
         return
-    entries = [index.encoded(each) for each in raw["sessions"]]
-    assert json.loads(b"".join(index.whole(raw, index.joined(entries))))
+    entries = [index_entries.encoded(each) for each in raw["sessions"]]
+    assert json.loads(b"".join(index_entries.whole(raw, index_entries.joined(entries))))
     for each in raw["sessions"]:
-        overlaid(each, index.entry(example("session"), Path("/p/x.json"), Path("/p")))
-        index.is_active(each)
+        overlaid(each, index_entries.index_entry(example("session"), Path("/p/x.json"), Path("/p")))
+        index_entries.is_active(each)

@@ -10,15 +10,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagentd.model.agx import changed, config, lifecycle, session, statistics, units
-from dagentd.model.agx.session import Claude, Git, Tmux
+from dagentd.adapters.tmux import TmuxSession
+from dagentd.agx import configuration, lifecycle, session_document, values
+from dagentd.agx.session_document import Claude, Git
+from dagentd.agx.values import changed
 from tests.model.agx.seed import example
 
 START = datetime(2025, 1, 24, 10, 0, tzinfo=UTC)
 
 
 def fresh() -> dict[str, Any]:
-    return session.new("main", Path("/p"), config.Config(), "main", Git("main"), START)
+    return session_document.new("main", Path("/p"), configuration.Config(), "main", Git("main"), START)
 
 
 def at(**later: float) -> datetime:
@@ -39,8 +41,8 @@ def test_each_state_has_its_time_and_its_reason() -> None:
 
 def used(raw: dict[str, Any], now: datetime, state: str = "active") -> dict[str, Any]:
     """As the store does it."""
-    after = session.accessed(lifecycle.moved(raw, state, "x", now), now)
-    return statistics.counted(raw, after)
+    after = session_document.accessed(lifecycle.moved(raw, state, "x", now), now)
+    return lifecycle.count_activity(raw, after)
 
 
 def test_work_is_counted_from_one_sign_of_use_to_the_next() -> None:
@@ -82,12 +84,16 @@ def test_the_total_is_the_time_of_use(moves: list[tuple[str, int]]) -> None:
         spent += later if lifecycle.state_of(raw) == "active" and later <= 7200 else 0
         raw = used(raw, now, state)
     held = raw["statistics"]
-    assert units.seconds(held["totalDuration"]) == spent == sum(map(_seconds, held.get("activeByDay", {}).values()))
+    assert (
+        values.duration_seconds(held["totalDuration"])
+        == spent
+        == sum(map(_seconds, held.get("activeByDay", {}).values()))
+    )
     assert _seconds(held["averageSessionLength"]) <= spent and _seconds(held["lastSessionDuration"]) <= spent
 
 
 def _seconds(text: str) -> int:
-    found = units.seconds(text)
+    found = values.duration_seconds(text)
     assert found is not None
     return found
 
@@ -101,30 +107,32 @@ def test_the_history_is_bounded_and_keeps_its_beginning() -> None:
 
 
 def test_tmux_that_runs_makes_it_active_and_one_that_ended_pauses() -> None:
-    live = Tmux("agx-p-main", 3, 1, at(minutes=9), "/p")
-    raw = session.with_tmux(fresh(), live, at(minutes=10))
+    live = TmuxSession("agx-p-main", 3, 1, at(minutes=9), "/p")
+    raw = session_document.with_tmux(fresh(), live, at(minutes=10))
     typed = replace(live, activity=at(minutes=12))
-    assert session.with_tmux(raw, typed, at(minutes=13))["lastAccessed"] == "2025-01-24T10:12:00Z"
+    assert session_document.with_tmux(raw, typed, at(minutes=13))["lastAccessed"] == "2025-01-24T10:12:00Z"
     assert raw["tmux"] | {"config": None} == {
         "sessionName": "agx-p-main", "windowCount": 3, "isActive": True, "lastAttached": "2025-01-24T10:09:00Z",
         "config": None,
     }  # fmt: skip
     assert raw["lifecycle"]["stateHistory"][-1]["reason"] == "first_attachment"
-    assert session.with_tmux(raw, live, at(minutes=11)) == raw
-    raw = session.with_tmux(raw, None, at(minutes=30))
+    assert session_document.with_tmux(raw, live, at(minutes=11)) == raw
+    raw = session_document.with_tmux(raw, None, at(minutes=30))
     assert raw["tmux"]["isActive"] is False and lifecycle.state_of(raw) == "paused"
-    assert session.with_tmux(raw, None, at(minutes=31)) is raw
+    assert session_document.with_tmux(raw, None, at(minutes=31)) is raw
 
 
 def test_what_claude_says_leaves_what_it_does_not_say() -> None:
     before = example("session")
     known = {**before, "claude": {**before["claude"], "theirs": 1}}
-    raw = session.with_claude(known, Claude("new-id", last="2025-02-01T00:00:00Z"), config.Config())
+    raw = session_document.with_claude(known, Claude("new-id", last="2025-02-01T00:00:00Z"), configuration.Config())
     assert raw["claude"]["sessionId"] == "new-id" and raw["claude"]["theirs"] == 1
     assert raw["claude"]["resumeInfo"] == {
         "canResume": True, "resumeCommand": "claude --resume new-id", "lastResumeAttempt": None, "resumeErrors": [],
     }  # fmt: skip
-    refused = session.with_claude(before, Claude("new-id", can_resume=False, problem="gone"), config.Config())
+    refused = session_document.with_claude(
+        before, Claude("new-id", can_resume=False, problem="gone"), configuration.Config()
+    )
     assert refused["claude"]["resumeInfo"]["resumeErrors"] == ["gone"]
     assert refused["claude"]["hasActiveContext"] is False
 

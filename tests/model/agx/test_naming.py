@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dagentd.agx import naming
 from dagentd.model import ids
-from dagentd.model.agx import naming
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagentd.model.compaction.answers import found_in, operation
-from dagentd.model.compaction.operations import Add, Drop, Move, Operation, Resolve, Set, Supersede
+from dagentd.model.compaction.operations import (
+    Add,
+    Drop,
+    Move,
+    Operation,
+    Resolve,
+    Set,
+    Supersede,
+    operations_in,
+    parse_operation,
+)
 from dagentd.model.jsontext import Undecodable
 from tests.model.compaction.checkpoints_of import JSON
 
@@ -24,21 +33,21 @@ GOOD = json.dumps({"operations": [ONE]})
     f'{{"operations": [{json.dumps(ONE)}, {{"op": "add", "list": "pend', GOOD[:-1] + ",}", GOOD.replace("}]", "},]"),
 ])  # fmt: skip
 def test_json_is_found_in_prose_and_beside_what_is_broken(text: str) -> None:
-    assert found_in(text) == [ONE]
+    assert operations_in(text) == [ONE]
 
 
 @pytest.mark.parametrize("text", ["", "no", "{", "I would rather not.", '{"operations": "none"}', "{}", '{"x": 1}'])
 def test_what_has_no_operations_is_no_answer(text: str) -> None:
-    assert found_in(text) is None
+    assert operations_in(text) is None
 
 
 def test_no_operations_at_all_are_an_answer() -> None:
-    assert found_in('{"operations": []}') == found_in("```\n[]\n```") == []
+    assert operations_in('{"operations": []}') == operations_in("```\n[]\n```") == []
 
 
 @pytest.mark.parametrize("text", ["[" * 10**5, '{"a":' * 10**5, "{" * 10**5, '[{"a":' * 50_000, '"\ud800'])
 def test_nothing_is_too_strange_to_be_looked_at(text: str) -> None:
-    assert found_in(text) is None
+    assert operations_in(text) is None
 
 
 OPERATIONS: list[tuple[dict[str, Any], Operation]] = [
@@ -59,7 +68,7 @@ OPERATIONS: list[tuple[dict[str, Any], Operation]] = [
 
 @pytest.mark.parametrize(("raw", "wanted"), OPERATIONS)
 def test_what_it_is_follows_from_its_fields(raw: dict[str, Any], wanted: Operation) -> None:
-    assert operation(raw) == wanted
+    assert parse_operation(raw) == wanted
 
 
 @pytest.mark.parametrize("raw", [
@@ -68,13 +77,13 @@ def test_what_it_is_follows_from_its_fields(raw: dict[str, Any], wanted: Operati
 ])  # fmt: skip
 def test_what_cannot_be_told_is_refused_in_words(raw: dict[str, Any]) -> None:
     with pytest.raises(Undecodable, match=r"\w"):
-        operation(raw)
+        parse_operation(raw)
 
 
 @given(JSON | st.dictionaries(st.just("operations"), JSON))
 def test_every_json_is_read_or_refused(value: Any) -> None:
-    for raw in found_in(json.dumps(value)) or ():
+    for raw in operations_in(json.dumps(value)) or ():
         try:
-            operation(raw)
+            parse_operation(raw)
         except Undecodable as error:
             assert str(error)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Set
 
 import pytest
 
 from dagentd.model.compaction import local
 from dagentd.model.compaction.items import Item, Record
+from dagentd.model.compaction.local import orders
+from dagentd.model.compaction.local.orders import Order
 from dagentd.model.compaction.turns import turn
 from tests.model.compaction.talking import agent, edit, everything, listed, ran, record, tool, user
 
@@ -518,3 +521,71 @@ def test_a_choice_that_the_user_has_not_made_is_told_until_they_have() -> None:
 def test_an_offer_is_no_open_question() -> None:
     found = record(user("Where is the size of the pool set?"), agent("In pool.py. Would you like me to change it?"))
     assert "Not answered" not in everything(found)
+
+
+def test_a_route_that_a_user_types_is_no_log_and_the_order_behind_it_is_kept() -> None:
+    order = "Ensure the endpoint is registered before the catch-all route."
+    found = record(
+        user(f"Good. Admin endpoint: GET /internal/limits/{{key}}, shows what is left. {order}"),
+        agent("The endpoint is registered before the catch-all."),
+        user("I get this: GET /api/auth/session 200 in 24ms always use this session\nwhy?"),
+        agent("The session is asked for twice."),
+    )
+    assert listed(found, "decisions") == [order]
+    assert "GET /internal/limits/{key}" in everything(found) and "24ms" not in everything(found)
+
+
+def test_doubt_is_no_order() -> None:
+    assert listed(record(user("hm, not sure. I'll ask him on friday"), agent("Fine.")), "decisions") == []
+
+
+def test_of_very_many_orders_each_is_compared_only_with_those_that_share_its_words() -> None:
+    """All with all took minutes for 8,000 orders."""
+    sizes = list[int]()
+
+    class Counted(frozenset[str]):
+        def __and__(self, other: Set[object]) -> frozenset[str]:
+            sizes.append(1)
+            return frozenset.__and__(self, other)
+
+    said = [Order(f"Never call table{at} from thread{at % 7} of module{at % 11}.", f"m{at}") for at in range(2000)]
+    said += [said[5], Order("Use queue5 instead of table1999 in module8.", "m2001")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orders, "content", lambda text, real=orders.content: Counted(real(text)))
+        kept = orders.standing(said)
+    assert len(sizes) < 100 * len(said)
+    assert [one.source for one in kept].count("m5") == 1 and kept[-2].source == "m5"  # where it was said last
+    assert "m1999" not in [one.source for one in kept] and len(kept) == 2000
+
+
+def test_an_order_replaces_what_it_names_and_not_all_that_is_said_of_its_place() -> None:
+    found = record(
+        user("Never delete anything in billing/. Indent with spaces."),
+        agent("Noted."),
+        user("Use tabs instead of spaces in billing/."),
+        agent("Tabs now."),
+    )
+    assert "Never delete anything in billing/." in listed(found, "decisions")
+
+
+@pytest.mark.parametrize(
+    "put_in",
+    [
+        f"<details><summary>Tool use: **Read**</summary>\n\n{CURL}\n</details>",
+        f'<file path="a.md">\n{CURL}\n</file>',
+        f"<document>\n{CURL}\n</document>",
+        f"> {CURL}",
+        f"I ran this command:\n\nmake\n\nAnd got this output:\n\n{CURL}\n",
+        f"````\n```\nx\n```\n{CURL}\n````",
+        f"<bash-stdout>{CURL}</bash-stdout>",
+    ],
+)
+def test_what_a_user_puts_in_from_elsewhere_decides_nothing(put_in: str) -> None:
+    found = record(user(f"Never push to main.\n\n{put_in}"), agent("I have read it."), user("Go on."), agent("Done."))
+    assert listed(found, "decisions") == ["Never push to main."]
+
+
+@pytest.mark.parametrize("mark", [{"type": "tool_result"}, {"metadata": {"type": "tool_result"}}])
+def test_a_message_that_is_marked_as_a_result_decides_nothing(mark: dict[str, object]) -> None:
+    marked = [{"role": "user", "content": CURL, **mark}]
+    assert listed(record(user("Build the shop."), marked, agent("It is built.")), "decisions") == []

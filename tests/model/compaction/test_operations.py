@@ -17,6 +17,7 @@ from dagentd.model.compaction.operations import (
     Resolve,
     Set,
     Supersede,
+    compared,
 )
 from dagentd.model.compaction.operations import perform as perform_on
 from tests.model.compaction.checkpoints_of import items
@@ -36,8 +37,8 @@ OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
 
 
 def perform(items: list[Item], operations: list[Operation], at: str) -> tuple[list[Item], list[Change]]:
-    found, changes = perform_on(Record(tuple(items)), operations, at)
-    return list(found.items), changes
+    found = perform_on(Record(tuple(items)), operations, at)
+    return list(found.items), compared(items, found.items)
 
 
 @given(items(), st.lists(OPERATIONS, max_size=8))
@@ -112,5 +113,20 @@ def test_what_moves_to_where_it_stands_already_is_there_once() -> None:
 
 
 def test_goal_and_next_step_are_set_and_stay_else() -> None:
-    found, changes = perform_on(Record((), "old goal", "old step"), [Set("next", "Run  the tests", ("m1",))], "")
-    assert (found.goal, found.next, changes) == ("old goal", "Run the tests", [])
+    found = perform_on(Record((), "old goal", "old step"), [Set("next", "Run  the tests", ("m1",))], "")
+    assert found == Record((), "old goal", "Run the tests")
+
+
+def test_what_came_and_was_replaced_in_the_same_compaction_is_just_what_it_came_to() -> None:
+    old = Item("old", "decisions", "Use SQLite")
+    asked = new("pending", "Write it", (), "")
+    found, changes = perform([old], [
+        Supersede("old", "Use Rust", ("m1",)), Supersede("old", "Use Go", ("m2",)),
+        Add("pending", "Write it", ("m3",)), Move(asked.id, "inProgress", ("m4",)),
+        Add("pending", "Draw it", ("m5",)), Resolve(new("pending", "Draw it", (), "").id, ("m6",)),
+    ], "")  # fmt: skip
+    assert [(each.kind, each.after and each.after.text) for each in changes] == [
+        ("superseded", "Use Go"),
+        ("added", "Write it"),
+    ]
+    assert [item.list for item in found] == ["decisions", "inProgress"]

@@ -7,8 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagentd.model.compaction.selection import leaving
-from dagentd.model.compaction.turns import Turn, turn
+from dagentd.model.compaction.turns import Turn, leaving, turn
 
 
 def call(*ids: str, words: str = "") -> dict[str, Any]:

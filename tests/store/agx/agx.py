@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dagentd.jobs.agx import Agx
+from dagentd.agx.agx import Agx
+from dagentd.agx.folder import AgxFolder
 from dagentd.settings import Settings
-from dagentd.store.agx.folder import AgxFolder
 
 
 class Store:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from dagentd.adapters import clock
+from dagentd.agx import config_files
 from dagentd.errors import Conflict, CorruptFile, InvalidInput
-from dagentd.store.agx import configs
 from tests.model.agx.seed import example
 from tests.store.agx.agx import Store, home, read
 
@@ -36,8 +36,8 @@ def put(store: Store, kind: str, raw: dict[str, Any]) -> Path:
 
 
 def set_key(store: Store, kind: str, key: str, value: Any) -> None:
-    file = configs.user() if kind == "global" else configs.of_project(store.folder)
-    configs.put(file, key, value, 5, clock.now())
+    file = config_files.user() if kind == "global" else config_files.of_project(store.folder)
+    config_files.put(file, key, value, 5, clock.now())
 
 
 def look(store: Store) -> None:

@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from dagentd.adapters import clock, lockfile
+from dagentd.adapters import clock
+from dagentd.adapters.files import lockfile
 from dagentd.errors import Conflict
 from tests.jobs.context.contexts import Steps
 from tests.model.agx.seed import example
@@ -211,17 +212,17 @@ def test_statistics_are_left_where_they_are_not_wanted(two: Store) -> None:
 
 
 def test_one_change_reads_one_session_and_writes_once(two: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dagentd.store.agx import documents
+    from dagentd.agx import document_files
 
     two.write("main", {**two.session("main"), "lastAccessed": "2030-01-01T00:00:00Z"})
     read_files: list[Path] = []
-    real = documents.read
+    real = document_files.read
 
     def reading(path: Path) -> dict[str, Any]:
         read_files.append(path)
         return real(path)
 
-    monkeypatch.setattr(documents, "read", reading)
+    monkeypatch.setattr(document_files, "read", reading)
     steps = Steps(monkeypatch)
     two.agx.updated([two.root])
     assert [path for path in read_files if path.name != "config.json"] == [two.folder.sessions / "main.json"]

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from dagentd.adapters import clock
+from dagentd.agx.agx import Agx
+from dagentd.agx.folder import AgxFolder, keep_private
+from dagentd.agx.values import changed
 from dagentd.errors import Conflict, CorruptFile, DagentdError, InvalidInput, NotAllowed, NotFound
-from dagentd.jobs.agx import Agx
-from dagentd.model.agx import changed
-from dagentd.store.agx.folder import AgxFolder, keep_private
 from tests.jobs.context.contexts import Steps
 from tests.model.agx.seed import example
 from tests.store.agx.agx import Store, home, read, snapshot
@@ -353,7 +353,7 @@ def test_a_session_file_that_is_a_link_is_not_followed(store: Store, tmp_path: P
 
 
 def test_a_lock_of_a_live_process_holds_us_up_and_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dagentd.adapters.lockfile.PATIENCE", 0.1)
+    monkeypatch.setattr("dagentd.adapters.files.lockfile.PATIENCE", 0.1)
     store.agx.new(store.root, "main")
     with subprocess.Popen(["sleep", "60"]) as other:
         lock = store.folder.lock_file
@@ -370,7 +370,7 @@ def test_a_lock_of_a_live_process_holds_us_up_and_is_named(store: Store, monkeyp
 
 def test_what_is_written_without_the_lock_is_not_lost(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """It renames its version into place just before we rename ours."""
-    from dagentd.adapters import disk
+    from dagentd.adapters.files import disk
 
     store.agx.new(store.root, "main")
     path = store.folder.sessions / "main.json"
@@ -390,8 +390,8 @@ WRITER = """
 import sys
 from pathlib import Path
 from dagentd.adapters import clock
-from dagentd.jobs.agx import Agx
-from dagentd.model.agx import changed
+from dagentd.agx.agx import Agx
+from dagentd.agx.values import changed
 from dagentd.settings import Settings
 root, name = Path(sys.argv[1]), sys.argv[2]
 agx = Agx(lambda: Settings().agx, lambda: [root])
@@ -426,7 +426,7 @@ def test_two_daemons_worth_of_writers(store: Store) -> None:
 
 
 def test_the_disk_that_is_full_is_told_of_and_nothing_is_lost(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dagentd.adapters import disk
+    from dagentd.adapters.files import disk
 
     store.agx.new(store.root, "main")
     before = snapshot(store.root / ".agx")

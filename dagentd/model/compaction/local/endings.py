@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dagentd.model.compaction.local.typed import is_machine, sentences, trimmed
-from dagentd.model.compaction.marks import unmarked
+from dagentd.model.compaction.evidence import unmarked
+from dagentd.model.compaction.local.orders import FENCE, is_machine, sentences, trimmed
 
-_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)|<source>.*?(?:</source>|\Z)", re.M | re.S)
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\**[^*\n]{2,60}\**:?\s*\**)$")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _TABLE = re.compile(r"\s*\||\s*(?:File|Create|Update)\b.{0,10}:\s*\S+$|\S+[/\\]\S+$")
@@ -61,7 +60,7 @@ def choice(said: Sequence[tuple[str, str]]) -> str:
 def _stated(words: str, most: int) -> str:
     kept: list[str] = []
     points = 0  # of a list that may follow
-    for line in _FENCE.sub("\n", unmarked(words)).split("\n"):
+    for line in FENCE.sub("\n", unmarked(words)).split("\n"):
         bare = plain(_BULLET.sub("", line))
         if not bare or line.startswith((">", "\t", "      ")) or is_machine(bare):
             continue
@@ -75,7 +74,7 @@ def _stated(words: str, most: int) -> str:
             points = _said(kept, bare, listed, most) or points
         else:
             points = _leads(kept, bare)
-        if _full(kept, most):
+        if sum(map(len, kept)) > most:
             break
     while kept and kept[-1].endswith((":", "：")):  # of points that do not follow
         kept.pop()
@@ -90,17 +89,13 @@ def _said(kept: list[str], line: str, listed: bool, most: int) -> int:
             points = _leads(kept, told)
         elif len(told) > 12 and not _is_idle(told):
             kept.append(_capital(told) if told[-1:] in ".!。" or not listed else f"{_capital(told)};")
-        if _full(kept, most):
+        if sum(map(len, kept)) > most:
             break
     return points
 
 
 def _is_idle(told: str) -> bool:
     return told.endswith(("?", "？", ":", "：")) or _IDLE.match(told.lower()) is not None
-
-
-def _full(kept: list[str], most: int) -> bool:
-    return sum(map(len, kept)) > most
 
 
 def _leads(kept: list[str], line: str) -> int:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dagentd.model.compaction.evidence import Check, ToolUse
-from dagentd.model.compaction.local.orders import Order, orders
-from dagentd.model.compaction.local.typed import COMMAND, Typed, typed
+from dagentd.model.compaction.local.orders import COMMAND, Order, Typed, orders, typed
 from dagentd.model.compaction.turns import Turn
 
 # What the program says for a user who refused a call or answered a question; their own words come behind it.
@@ -30,14 +29,9 @@ _STOPPED = re.compile(r"\[Request interrupted")
 
 
 @dataclass(frozen=True)
-class Use:
-    """A tool that was used: the call with its result."""
+class Use(ToolUse):
+    """A call with its result; `source` is its message."""
 
-    name: str
-    input: object
-    result: str
-    failed: bool | None
-    paths: tuple[str, ...]
     source: str
 
 
@@ -117,14 +111,14 @@ def _taken(tool: ToolUse, source: str, current: Exchange, calls: dict[str, tuple
         use = replace(exchange.uses[at], result=tool.result, failed=tool.failed)
         exchange.uses[at] = use
         return use
-    use = Use(tool.name, tool.input, tool.result, tool.failed, tool.paths, source)
+    use = Use(**vars(tool), source=source)
     if tool.id and tool.name:
         calls[tool.id] = current, len(current.uses)
     current.uses.append(use)
     return use
 
 
-def own_words(use: Use) -> str | None:
+def own_words(use: ToolUse) -> str | None:
     """What a user typed into a call that they refused, or answered to a question. Only what the program itself says
     for them: a file that begins with its words is no user."""
     if not use.result or (use.failed is not True and not _WRITING.search(use.name) and not _ASKING.search(use.name)):

@@ -1,13 +1,151 @@
-"""Sentences in which a user forbids, demands or chooses: a short table of words, and nothing cleverer."""
+"""What a user typed, and the sentences of it that forbid, demand or choose: a short table of words, and nothing
+cleverer."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dagentd.model.compaction.items import Item
-from dagentd.model.compaction.local.typed import sentences, trimmed
+
+# What a user typed: their message without pasted output, code, and what the program around it put in.
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+# A tag with a hyphen is a wrapper of the program, as in <system-reminder>; nobody types one. Others hold a paste.
+_WRAPPED = re.compile(
+    r"<([a-z]+(?:[-_][a-z]+)+|files?|documents?|details|source|output|stdout|stderr|log|tool|result|pre|code|blockquote)"
+    r"\b[^>]*>.*?(?:</\1>|\Z)|(?m:^And got this output:$).*",  # the last is aider's, behind a command that it ran
+    re.S,
+)
+_NOTICE = re.compile(
+    r"^\s*(?:\[(?:Request|Response|Tool use|Image|Pasted|Attached)\b[^\]]*\]|-{3,}|/[a-z-]+|Caveat: .*)\s*$", re.M
+)
+FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.M | re.S)
+COMMAND = "<command-name>"  # of a slash command: what comes next is its own text, not the user's
+_MACHINE = re.compile(
+    r"""^\s*(?:
+      [$❯➜%>]\s|PS\s\S+>|[A-Z]:\\\S*>|>>>\s|\+{3}\s|-{3}\s|@@\s                        # prompts and diffs
+    | \[?\d{4}-\d\d-\d\d[T\s]|\[?\d\d:\d\d:\d\d|\w{3}\s+\d+\s\d\d:\d\d                    # clocks
+    | (?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s/\S*\W+(?:HTTP/|\d{3}\b)|\d{1,3}(?:\.\d{1,3}){3}\b   # requests
+    | \[?(?:debug|info|warn(?:ing)?|error|trace|fatal|notice)\]?\s*[:|\]]\s                # levels of logs
+    | at\s+\S+.*[:(]\d+|File\s".+",\sline|Traceback|\w*(?:Error|Exception|Warning):\s      # traces
+    | npm\s(?:ERR!|WARN|notice|error)|E\s{2,}\S|test\s\S+\s\.{3}\s|test\sresult:|thread\s'.*panicked|running\s\d+\stest
+    | (?:PASS|FAIL|FAILED|ok|PASSED)\s+\S+[./:]|={4,}|-{5,}|_{4,}|\d+\s(?:passed
+    |failed|errors?|warnings?)\b
+    | (?:import|from\s\S+\simport|def|class|return|const|let|var|function|func|package|public|private|static
+    |async\sdef|if|for|while|elif|else|try|except)\b[^.?!]*[:;{(]\s*$
+    | [\w.\[\]"'>-]+\s*(?:=|:=|\+=|=>)\s*\S|"?[\w.-]+"?\s*:\s*(?:["'\[{]|\d+,?$|true|false|null)   # assignments, fields
+    | [{}()\[\];]+,?\s*$|</?[A-Za-z][^>]*>|\#!|//|/\*|\*\s@|\|.*\|\s*$|[│├└┌╭╰─━]|[📁📤🔍📂📄✅❌⚠✓✗✖●⎿⏺]
+    )""",
+    re.X | re.I,
+)  # fmt: skip
+_COLUMNS, _PAIRS = re.compile(r"\S\s{3,}(?=\S)"), re.compile(r"(?:^|\s)\w+=\S+\s\w+=\S+\s\w+=")
+_LETTERS = re.compile(r"[^\W\d_]")
+_END = re.compile(r"[.!?][\"')\]]*(?=\s)|[。！？]|\n")
+_BULLET = re.compile(r"\A\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_ABBREVIATED = ("e.g.", "i.e.", "etc.", "vs.", "cf.", "bzw.", "z.B.", "ca.", "Nr.", "Mr.", "Dr.", "...")
+# Who speaks of themselves or to somebody; a long paragraph without it is a report that was pasted.
+_SPEAKS = re.compile(
+    r"\b(?:i|i'm|i'd|me|my|mine|we|us|our|you|your|please|let'?s|pls|plz|ich|mir|mich|wir|uns|du|dir|dein\w*|sie"
+    r"|ihr|bitte|yo|mi|nosotros|tú|usted|por favor|quiero|je|j'ai|nous|vous|moi|mon|ma|merci|veux)\b"
+    r"|[我你您请們们私僕君]|ください|下さい|して"
+)
+_NUMBERED = re.compile(r"\s*\d{1,2}\.")
+_LONG = 240  # characters of a paragraph
+
+
+@dataclass(frozen=True)
+class Typed:
+    """`paragraphs` are the user's words; `pasted` is what they put in from elsewhere."""
+
+    paragraphs: tuple[str, ...]
+    pasted: str
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.paragraphs)
+
+    @property
+    def spoken(self) -> tuple[tuple[str, bool], ...]:
+        """Each with whether somebody speaks in it: a long one in which nobody does is a finding or a report that was
+        pasted as prose, and so is all of a long message."""
+        speaks = [len(each) < _LONG or _SPEAKS.search(each.lower()) is not None for each in self.paragraphs]
+        report = len(self.text) > 2 * _LONG and not _SPEAKS.search(self.text.lower())
+        return tuple((each, one and not report) for each, one in zip(self.paragraphs, speaks, strict=True))
+
+
+def typed(words: str) -> Typed:
+    text = _CONTROL.sub("", words.replace("\r", ""))
+    if "<" in text or "got this output:" in text:
+        text = _WRAPPED.sub("\n", text)
+    pasted = [match[0] for match in FENCE.finditer(text)]
+    lines = _NOTICE.sub("", FENCE.sub("\n\n", text)).split("\n")
+    kept: list[str] = []
+    for line, machine in zip(lines, _machine(lines), strict=True):
+        own, behind = _before_output(line) if not machine else ("", line)
+        kept.append(own)
+        pasted += [behind] if behind else []
+    paragraphs = (" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=\s*[-*•]\s)", "\n".join(kept)))
+    return Typed(tuple(each for each in paragraphs if _LETTERS.search(each)), "\n".join(pasted))
+
+
+def _before_output(line: str) -> tuple[str, str]:
+    """A line that goes over into output behind a colon: "I get this: ERROR 12:30:01 …"."""
+    at = line.find(": ")
+    while at >= 0:
+        if is_machine(line[at + 2 :]):
+            return line[: at + 1], line[at + 2 :]
+        at = line.find(": ", at + 1)
+    return line, ""
+
+
+def is_machine(line: str) -> bool:
+    """Whether no person types such a line: output, logs, code."""
+    bare = line.rstrip()
+    if _MACHINE.match(line) or bare.endswith((";", "{")) or (bare and line.startswith(("\t", "    "))):
+        return True
+    columns = "   " in bare and len(_COLUMNS.findall(bare)) > 1
+    return columns or (bare.count("=") > 2 and _PAIRS.search(bare) is not None)
+
+
+def _machine(lines: list[str]) -> list[bool]:
+    """Which lines no person types; one between such lines is part of the paste."""
+    found = [is_machine(line) for line in lines]
+    for at, line in enumerate(lines):
+        if not found[at] and line.strip():
+            before, behind = found[max(0, at - 3) : at], found[at + 1 : at + 4]
+            found[at] = any(before) and any(behind) and sum(before) + sum(behind) >= 4
+    return found
+
+
+def sentences(text: str) -> Iterator[str]:
+    """In order, each on one line, bullets without their dash."""
+    start = 0
+    for match in _END.finditer(text):
+        piece = text[start : match.end()]
+        if not piece.endswith(_ABBREVIATED) and (len(piece) > 5 or not _NUMBERED.fullmatch(piece)):
+            start = match.end()
+            if flat := " ".join(piece.split()):
+                yield _BULLET.sub("", flat, 1) if flat[0] in "-*•0123456789" else flat
+    if rest := " ".join(text[start:].split()):
+        yield _BULLET.sub("", rest, 1)
+
+
+def trimmed(text: str, most: int) -> str:
+    """At a sentence if one ends before `most`, else at a word; what is missing shows."""
+    flat = " ".join(text.split())
+    if len(flat) <= most:
+        return flat
+    cut = flat[: most - 2]
+    ends = [match.end() for match in _END.finditer(flat[:most]) if match.end() <= len(cut)]
+    if ends and ends[-1] >= most // 3:
+        return f"{cut[: ends[-1]]} …"
+    return f"{cut.rsplit(' ', 1)[0] if ' ' in cut[most // 2 :] else cut} …"
+
+
+# Sentences in which a user forbids, demands or chooses: a short table of words, and nothing cleverer.
 
 # What opens a clause: there "use", "keep", "no" and "don't" command; elsewhere they tell of something.
 _OPENS = r"(?:^|[,;:–—]\s*|\b(?:please|and|but|also|so|just|then|now|let'?s|should|must|can you|could you|you can) )"
@@ -27,7 +165,7 @@ _WORDS = re.compile(
 )  # fmt: skip
 _COMMANDS = (
     r"do not|don'?t|dont|use|keep|no(?! (?:problem|worries|idea|better|worse|change|luck|effect)\b)"
-    r"|not|avoid|stop|leave|bitte nicht|nicht|ne|no \w+es"
+    r"|not(?! (?:sure|yet|really|bad)\b)|avoid|stop|leave|bitte nicht|nicht|ne|no \w+es"
 )
 _OPENING = re.compile(rf"{_OPENS}(?:{_COMMANDS})\b")
 _FIRST = re.compile(
@@ -57,8 +195,8 @@ _REQUESTS = re.compile(
 )
 _QUOTED = re.compile(r"\"[^\"]{8,}\"|'[^']{8,}'|`[^`]{8,}`|“[^”]{8,}”")
 # Each order has one of the words of the table, but for other scripts: most sentences need no more than this look.
-_LETTERS = str.maketrans({sign: " " for sign in map(chr, range(128)) if not sign.islower()})
-_HINTS = {word for word in f"{_WORDS.pattern} {_COMMANDS} should".translate(_LETTERS).split() if len(word) > 1}
+_ORDER_LETTERS = str.maketrans({sign: " " for sign in map(chr, range(128)) if not sign.islower()})
+_HINTS = {word for word in f"{_WORDS.pattern} {_COMMANDS} should".translate(_ORDER_LETTERS).split() if len(word) > 1}
 _HINTS -= {"to", "is", "are", "in", "on", "from", "now"}  # common; "from now on" is looked for by itself
 _WORD = re.compile(r"\d+|[^\W_]{4,}|[\u3040-\u30ff\u4e00-\u9fff]{2}")
 _COMMON = frozenset((
@@ -68,11 +206,12 @@ _COMMON = frozenset((
 ))  # fmt: skip
 _REPLACES = re.compile(
     r"\b(?:instead of|rather than|no longer|statt|anstatt|en lugar de|en vez de|au lieu d[e']|drop"
-    r"|forget)\b(.*)|(?:ではなく|不用|不再)(.*)",
+    r"|forget)\b(.*?)(?:\b(?:in|for|on|at|when|because|since|if|as)\b|[,.;:] |$)|(?:ではなく|不用|不再)(.*)",
     re.I,
 )
 _LONGEST = 320  # characters
 _MOST = 10  # that a model is reminded of
+_NEAR = 16  # orders with the same word that a later one may replace
 
 
 @dataclass(frozen=True)
@@ -94,7 +233,7 @@ def orders(spoken: Iterable[tuple[str, bool]], source: str) -> Iterator[Order]:
 def is_order(sentence: str) -> bool:
     """By what is said, not by what is quoted in it. Patterns that know one case are three times as fast."""
     lower = sentence.lower()
-    if sentence.isascii() and "from now on" not in lower and _HINTS.isdisjoint(lower.translate(_LETTERS).split()):
+    if sentence.isascii() and "from now on" not in lower and _HINTS.isdisjoint(lower.translate(_ORDER_LETTERS).split()):
         return False
     own = _QUOTED.sub("…", lower)
     if len(own) < 6 or own.endswith((":", "：")):
@@ -107,13 +246,22 @@ def is_order(sentence: str) -> bool:
 
 
 def standing(found: Sequence[Order]) -> list[Order]:
-    """Those that hold: one that is said again or replaced later leaves its place to the last."""
-    kept: list[tuple[Order, frozenset[str]]] = []
-    for each in found:
-        words, named = content(each.text), _named(each.text)
-        kept = [one for one in kept if one[0].text != each.text and not _replaced(one[1], words, named)]
-        kept.append((each, words))
-    return [order for order, _ in kept]
+    """Those that hold: one that is said again or replaced later leaves its place to the last. Each is compared with the
+    newest that share one of its words: all with all would be minutes for a long list of orders."""
+    kept, words = dict[int, Order](), [content(each.text) for each in found]
+    sharing = defaultdict[str, deque[int]](lambda: deque(maxlen=_NEAR))
+    last = {each.text: at for at, each in enumerate(found)}
+    for at, each in enumerate(found):
+        if last[each.text] != at:
+            continue
+        named = _named(each.text)
+        for near in {one for word in words[at] | named for one in sharing[word] if one in kept}:
+            if _replaced(words[near], words[at], named):
+                del kept[near]
+        kept[at] = each
+        for word in words[at]:
+            sharing[word].append(at)
+    return [*kept.values()]
 
 
 def _named(text: str) -> frozenset[str]:
@@ -124,9 +272,8 @@ def _named(text: str) -> frozenset[str]:
 
 def _replaced(old: frozenset[str], new: frozenset[str], named: frozenset[str]) -> bool:
     """By the same again, in so many words; or by one that names it."""
-    if not old:
-        return False
-    again = len(old & new) >= 0.8 * len(old) and all(word in new for word in old if word.isdecimal())
+    shared = old & new
+    again = len(shared) >= 0.8 * len(old) and all(word in shared for word in old if word.isdecimal())
     return again or (bool(named) and len(named & old) >= max(1, len(named) // 2))
 
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dagentd.model.compaction.items import Item, Record, new
-from dagentd.model.compaction.local import orders, state
-from dagentd.model.compaction.local.checks import Run, key_of, runs, telling
+from dagentd.model.compaction.local import orders, progress
 from dagentd.model.compaction.local.endings import choice, ending
 from dagentd.model.compaction.local.exchanges import Exchange
-from dagentd.model.compaction.local.typed import sentences, trimmed
+from dagentd.model.compaction.local.orders import sentences, trimmed
+from dagentd.model.compaction.local.progress import Run, key_of, runs, telling
 
 ARROW, COMMIT = " → ", "(commit "
 _ASKED, _ENDED, _GOAL = 280, 320, 400  # characters
@@ -66,7 +66,9 @@ class _Writer:
         held = any((item.list, item.text) == (name, made.text) for item in self._held)
         if held or not made.text or (name, made.text) in self._known:
             return
-        before = next((item for item in self._before if item.kind == kind and _is_same(item, made)), None)
+        alike = (one for one in self._before if one.kind == kind)
+        same = (one for one in alike if kind in _SINGLE or asked_of(one.text) == asked_of(made.text))
+        before = next(same, None)
         if before is not None:
             self._before.remove(before)
             made = replace(made, id=before.id, at=before.at)
@@ -75,19 +77,15 @@ class _Writer:
         self.items.append(replace(made, kind=kind))
 
 
-def _is_same(before: Item, now: Item) -> bool:
-    return before.kind in _SINGLE or asked_of(before.text) == asked_of(now.text)
-
-
 def written(record: Record, found: Sequence[Exchange], at: str, more_commits: Sequence[tuple[str, str]]) -> Record:
     writer = _Writer(record, at)
     uses = [use for each in found for use in each.uses]
     todos = _write_todos(writer, found)
     _write_turns(writer, found)
     _write_checks(writer, found)
-    _write_commits(writer, [*state.commits(uses), *more_commits])
+    _write_commits(writer, [*progress.commits(uses), *more_commits])
     files = _write_files(writer, found)
-    for fact in dict.fromkeys([*(item.text for item in writer.take("fact")), *state.recurring(uses, files)]):
+    for fact in dict.fromkeys([*(item.text for item in writer.take("fact")), *progress.recurring(uses, files)]):
         writer.put("facts", fact, (), "fact")
     _write_orders(writer, found)
     writer.keep()
@@ -157,7 +155,7 @@ def _is_link(each: Exchange, last: Exchange) -> bool:
 def _told(each: Exchange, last: bool) -> tuple[str, str, list[str]]:
     most = _ENDED * 2 if last else _ENDED
     ended, source = ("", "") if each.stopped and not each.asked else ending(each.said, most)
-    made = "; ".join(f"{sha} {subject}" for sha, subject in [*state.commits(each.uses)][-_NAMED:])
+    made = "; ".join(f"{sha} {subject}" for sha, subject in [*progress.commits(each.uses)][-_NAMED:])
     ended = f"{ended} {COMMIT}{made})".strip() if made else ended
     if last and (question := choice(each.said)):
         ended = f"{ended}{_OPEN}{trimmed(question, _ENDED)}".strip()
@@ -183,11 +181,11 @@ def _write_todos(writer: _Writer, found: Sequence[Exchange]) -> str:
         for item in writer.take("todo")
         if item.sources
     ]
-    listed = state.todos((use for each in found for use in each.uses), known)
+    listed = progress.todos((use for each in found for use in each.uses), known)
     for text, status, source in listed:
-        if not state.is_over(status):
+        if not progress.is_over(status):
             writer.put("inProgress" if status.startswith("in") else "pending", trimmed(text, 200), [source], "todo")
-    open_ones = [each for each in listed if not state.is_over(each[1])]
+    open_ones = [each for each in listed if not progress.is_over(each[1])]
     return next((text for text, status, _ in (*(one for one in open_ones if one[1].startswith("in")), *open_ones)), "")
 
 
@@ -229,13 +227,13 @@ def _write_commits(writer: _Writer, found: Sequence[tuple[str, str]]) -> None:
 def _write_files(writer: _Writer, found: Sequence[Exchange]) -> Counter[str]:
     held, sources = Counter[str](), list[str]()
     for item in writer.take("files"):
-        held += state.from_folders(item.text.removeprefix(_EDITED))
+        held += progress.from_folders(item.text.removeprefix(_EDITED))
         sources += item.sources
-    files = state.edited((use for each in found for use in each.uses), held)
+    files = progress.edited((use for each in found for use in each.uses), held)
     sources += [use.source for each in found for use in each.uses if use.paths]
     if files:
         kept = Counter(dict(files.most_common(40)))
-        writer.put("completed", _EDITED + state.by_folder(kept), sources, "files")
+        writer.put("completed", _EDITED + progress.by_folder(kept), sources, "files")
     return files
 
 

@@ -1,0 +1,1 @@
+"""Files: every way in which dagentd reads, writes, locks and keeps them."""

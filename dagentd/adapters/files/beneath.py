@@ -1,0 +1,248 @@
+"""The way into a worktree: what lies in its `.dagent` or `.agx` is reached beneath it, and what is ours in git's folder
+beneath that, at every use, whatever is put in the way meanwhile. A link that leads out is refused by the kernel, not by
+a look that is over before the use."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from dagentd import paths
+from dagentd.errors import DagentdError, NotAllowed
+from dagentd.model.project import Project
+
+TREE, WORKTREES = ".dagent", ".dagent-worktrees"
+# What is reached so, and how much of that belongs to the folder that it must not lead out of.
+_AGX = "/.agx/"
+_INSIDE = ((f"/{TREE}/", ""), (_AGX, ""), ("/.git/dagentd/", "/.git"))
+_FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+
+_OPENAT2 = 437  # its number on every architecture but alpha
+_NO_LINKS, _BENEATH = 0x04, 0x08
+_TRIES = 100  # the kernel gives up on `..` in a link while anything is renamed
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _How(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+@contextlib.contextmanager
+def parent(path: str | Path) -> Iterator[tuple[int | None, str]]:
+    """The folder of a path, open, and the name in it, for calls that take a `dir_fd`. Nothing is held any longer than
+    that: 300 worktrees need no more descriptors than one. A path that is in no tree is left as it is."""
+    text = os.fspath(path)
+    folder, _, name = text.rpartition("/")
+    where = _confined(folder)
+    if where is None:
+        yield None, text
+        return
+    fd = _beneath(*where, _FOLDER, text)
+    try:
+        yield fd, name
+    except OSError as error:
+        if error.filename == name:
+            error.filename = text
+        raise
+    finally:
+        os.close(fd)
+
+
+def opened(path: str | Path, flags: int, mode: int = 0o600) -> int:
+    """A file; one that is itself a link is refused."""
+    with parent(path) as (folder, name):
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=folder)
+
+
+def opened_folder(path: str | Path) -> int:
+    text = os.fspath(path)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    where = _confined(text)
+    return os.open(text, flags) if where is None else _beneath(*where, flags, text)
+
+
+def place_of(worktree: Path) -> Path:
+    """Where a worktree really is. No link counts in its own place, nor in that of the folder that holds all."""
+    root, name = _holder(str(worktree))
+    return real(root) / name
+
+
+def real(path: str | Path) -> Path:
+    """As it is where a link is exchanged while it is followed: what is opened then has a link in it, and is refused."""
+    try:
+        return Path(os.path.realpath(path))
+    except OSError:
+        return Path(path)
+
+
+def opened_real(path: Path, root: Path, flags: int) -> int:
+    """A file beneath a root; both are free of links, as `realpath` gives them, and one that came since is refused."""
+    way = str(path.relative_to(root))
+    return _beneath(str(root), way, flags | os.O_NOFOLLOW | os.O_CLOEXEC, str(path), _NO_LINKS)
+
+
+def status(path: str | Path) -> os.stat_result:
+    """As `lstat` has it."""
+    with parent(path) as (folder, name):
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+
+
+def names(path: str | Path) -> list[str]:
+    """What is in a folder."""
+    fd = opened_folder(path)
+    try:
+        return os.listdir(fd)
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def entries(path: str | Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+    fd = opened_folder(path)
+    try:
+        with os.scandir(fd) as found:
+            yield found
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def entries_of(worktree: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """What is at its top: as in `place_of`, no link in its place is followed."""
+    with _opened_root(str(worktree)) as top:
+        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=top)
+        try:
+            with os.scandir(fd) as found:
+                yield found
+        finally:
+            os.close(fd)
+
+
+def leads_out(path: str | Path) -> bool:
+    """Whether a link on the way to something in a tree, or in its place, leads out of the worktree."""
+    text = os.fspath(path)
+    where = _confined(text)
+    try:
+        if where is not None:
+            os.close(_beneath(*where, _FOLDER, text))
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
+def _confined(folder: str) -> tuple[str, str] | None:
+    """The worktree, and the way from there to a folder that is in its tree, or is the tree. The last such name counts,
+    since a project may lie in a folder of that name itself; whoever lists what is in a tree leaves it out."""
+    at, root, inside = max((f"{folder}/".rfind(inside), root, inside) for inside, root in _INSIDE)
+    if at < 0 or (inside == _AGX and f"{folder[:at]}{_AGX}" == _own_agx()):
+        return None
+    at += len(root)
+    return folder[:at] or "/", folder[at + 1 :]
+
+
+def _own_agx() -> str:
+    """The user's own, which no repository brings along, and which may be a link to wherever they keep such."""
+    try:
+        return f"{paths.agx_dir()}/"
+    except DagentdError:  # who has no home has none
+        return ""
+
+
+def _beneath(root: str, way: str, flags: int, told: str, resolve: int = 0) -> int:
+    try:
+        with _opened_root(root) as top:
+            return _resolved(top, way, flags, resolve)
+    except OSError as error:
+        left = error.errno == errno.EXDEV  # which elsewhere says that a rename crosses file systems
+        number = errno.ELOOP if left else error.errno or errno.EIO
+        raise OSError(number, os.strerror(number), told) from None
+
+
+@contextlib.contextmanager
+def _opened_root(root: str) -> Iterator[int]:
+    """A worktree that is exchanged for a link to another project's is refused too: see `layout.checkouts`."""
+    with contextlib.ExitStack() as held:
+        project, name = _holder(root)
+        top = os.open(project, _FOLDER)
+        held.callback(os.close, top)
+        if name:
+            top = _resolved(top, name, _FOLDER, _NO_LINKS)
+            held.callback(os.close, top)
+        yield top
+
+
+def _holder(worktree: str) -> tuple[str, str]:
+    """The project that a worktree lies in and the way to it from there; without a way what is no such worktree."""
+    root, found, name = worktree.rpartition(f"/{WORKTREES}/")
+    return (root or "/", f"{WORKTREES}/{name}") if found and "/" not in name else (worktree, "")
+
+
+def _resolved(top: int, way: str, flags: int, resolve: int) -> int:
+    return (_by_kernel if _has_openat2() else _part_by_part)(top, way, flags, resolve)
+
+
+def _by_kernel(top: int, way: str, flags: int, resolve: int) -> int:
+    how = _How(flags, 0, _BENEATH | resolve)
+    for _ in range(_TRIES):
+        fd: int = _libc.syscall(_OPENAT2, top, os.fsencode(way), ctypes.byref(how), ctypes.sizeof(how))
+        if fd >= 0:
+            return fd
+        if (number := ctypes.get_errno()) not in (errno.EAGAIN, errno.EINTR):
+            break
+    raise OSError(number, os.strerror(number))
+
+
+def _part_by_part(top: int, way: str, flags: int, _: int = 0) -> int:
+    """Where the kernel cannot: no link is followed, wherever it leads."""
+    *folders, last = way.split("/")
+    with contextlib.ExitStack() as held:
+        for name in folders:
+            top = _unlinked(top, name, _FOLDER)
+            held.callback(os.close, top)
+        return _unlinked(top, last, flags)
+
+
+def _unlinked(folder: int, name: str, flags: int) -> int:
+    if name == "..":
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    try:
+        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
+    except NotADirectoryError:
+        if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
+        raise
+
+
+@cache
+def _has_openat2() -> bool:
+    """Linux has it since 5.6; a sandbox that does not know it refuses it in words of its own."""
+    if not sys.platform.startswith("linux"):
+        return False
+    top = os.open("/", _FOLDER)
+    try:
+        os.close(_by_kernel(top, ".", _FOLDER, 0))
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):  # says nothing of the kernel
+            raise
+        return False
+    finally:
+        os.close(top)
+    return True
+
+
+def is_own_folder(project: Project, folder: Path) -> bool:
+    """Whether a folder in our own is where it seems to be; also one that is not there yet."""
+    return not any(map(os.path.islink, (project.own_dir, folder)))
+
+
+def check_own_folder(project: Project, folder: Path) -> None:
+    """Before anything is written into it: behind a link there could be anybody's files."""
+    if not is_own_folder(project, folder):
+        raise NotAllowed("is a link, or lies behind one", path=folder, hint="Remove the link: dagentd makes a folder.")

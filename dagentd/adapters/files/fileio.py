@@ -1,0 +1,135 @@
+"""Whole files, read without following links or waiting."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from dagentd.adapters.files import beneath, disk, marks
+from dagentd.errors import CorruptFile, NotAllowed, NotFound, from_oserror
+
+DOCUMENT_LIMIT = 16 << 20
+CHAT_LIMIT = 1 << 30  # a chat of 50 000 messages is 60 MB and is read
+_MORE = 1 << 16  # bytes of a file that has grown, or of one that tells no size
+_PART = 1 << 20
+
+
+def digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+def mark(path: Path, data: bytes) -> str:
+    """By which a file that holds these bytes is known again, also after a reboot, which may give devices other numbers.
+    Whoever writes the same bytes once more gives it another time. Empty if there is none."""
+    found = marks.of(path)
+    return f"{digest(data).hex()[:32]} {found[3]}" if found else ""
+
+
+def read(path: Path, limit: int = DOCUMENT_LIMIT, root: Path | None = None) -> bytes:
+    """The bytes of a regular file; FileNotFoundError if there is none, an error in words for all else. With a `root`,
+    both are as `realpath` gave them, and a link that has come between them since is refused."""
+    fd = _open_told(path, root)
+    try:
+        return _read_regular(fd, path, limit)
+    finally:
+        os.close(fd)
+
+
+def tail(path: Path, limit: int) -> tuple[bytes, int]:
+    """The last bytes of a regular file of any size, and that size."""
+    with disk.explained(path):
+        fd = descriptor(path)
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
+                raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
+            return os.pread(fd, limit, max(0, status.st_size - limit)), status.st_size
+        finally:
+            os.close(fd)
+
+
+def opened(path: Path, root: Path | None = None) -> BinaryIO:
+    """A regular file to be read piece by piece; FileNotFoundError and errors in words as `read` has them."""
+    fd = _open_told(path, root)
+    try:
+        _regular(fd, path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return os.fdopen(fd, "rb")
+
+
+def _open_told(path: Path, root: Path | None = None) -> int:
+    """FileNotFoundError as it is, because much may be missing; all else in words."""
+    try:
+        return descriptor(path, root)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise from_oserror(error, path) from error
+
+
+def descriptor(path: Path, root: Path | None = None) -> int:
+    # O_NONBLOCK: opening a FIFO that somebody put there must not wait for a writer.
+    flags = os.O_RDONLY | os.O_NONBLOCK
+    return beneath.opened(path, flags) if root is None else beneath.opened_real(path, root, flags)
+
+
+def _regular(fd: int, path: Path) -> os.stat_result:
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
+    return status
+
+
+def _read_regular(fd: int, path: Path, limit: int) -> bytes:
+    status = _regular(fd, path)
+    if status.st_size > limit:
+        raise CorruptFile(
+            f"is {status.st_size >> 20} MiB; a document of its kind has at most {limit >> 20} MiB",
+            path=path,
+            hint="Move the file away; dagentd leaves it as it is.",
+        )
+    with disk.explained(path):
+        return read_fd(fd, limit)
+
+
+def read_fd(fd: int, limit: int) -> bytes:
+    """From the beginning, whatever its position; a file that grows while it is read ends at its end. Room is taken for
+    what it has: 16 MiB for whatever comes left the memory of every thread full of holes."""
+    parts, offset, room = [], 0, os.fstat(fd).st_size
+    while offset < limit and (part := os.pread(fd, room or _MORE, offset)):
+        parts.append(part)
+        offset, room = offset + len(part), 0
+    return b"".join(parts)
+
+
+def line_start(fd: int, end: int) -> int:
+    """Where the line begins that ends at `end`, with its line break or without: each byte of it is read once."""
+    at = end - 1
+    while at > 0:
+        begin = max(0, at - _MORE)
+        if (found := os.pread(fd, at - begin, begin).rfind(b"\n")) >= 0:
+            return begin + found + 1
+        at = begin
+    return 0
+
+
+def holds(path: Path, data: bytes) -> bool:
+    """Whether a file has just these bytes; False if there is none. Compared in parts: a second copy of a long chat in
+    memory takes longer to come by than all else here."""
+    try:
+        with disk.explained(path):
+            fd = descriptor(path)
+    except NotFound:
+        return False
+    try:
+        if _regular(fd, path).st_size != len(data):
+            return False
+        parts = range(0, len(data), _PART)
+        return all(os.pread(fd, _PART, at) == data[at : at + _PART] for at in parts)
+    finally:
+        os.close(fd)

@@ -1,0 +1,1 @@
+"""Conversations of other programs, Claude Code and Codex: found, kept and read as sessions."""

@@ -1,0 +1,75 @@
+"""All that is kept of other agents' conversations, opened together: by the daemon, a command, or the bulk process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dagentd.agents import finding, removing
+from dagentd.agents.following import Following
+from dagentd.agents.known import Known
+from dagentd.agents.reading import Reading
+from dagentd.agents.sessions import Sessions
+from dagentd.agents.table import AGENTS
+from dagentd.settings.tables import Agents as Settings
+from dagentd.settings.tables import Compaction
+from dagentd.store.registry import Registered
+
+
+class Followed:
+    """In one folder of the user's state: `agents` has what is kept, and two caches stand beside it."""
+
+    def __init__(
+        self, state: Path, settings: Callable[[], Settings], projects: Callable[[], list[Registered]],
+        checkpoint_tokens: Callable[[], int] = lambda: Compaction().checkpoint_tokens,
+    ) -> None:  # fmt: skip
+        self._settings, self._checkpoint_tokens = settings, checkpoint_tokens
+        there = (state / "agents").is_dir()  # who only reads makes nothing
+        self.known = Known(state / "agents.sqlite3" if there else None)
+        self.following = Following(state / "agents", self.known, settings, projects, tuple(AGENTS.values()))
+        self.reading = Reading(self.known, state / "agents-words.sqlite3" if there else None)
+        self.sessions = Sessions(self.following, self.reading)
+
+    def agents(self) -> list[dict[str, Any]]:
+        """Each agent: whether it is followed, where its transcripts are, how many are kept and how large these are."""
+        followed = {agent.name for agent in self.following.agents()}
+        return [
+            {
+                "name": agent.name,
+                "title": agent.title,
+                "followed": agent.name in followed,
+                "folders": [str(root) for root in finding.roots(agent)],
+                "kept": str(self.following.keep(agent).folder),
+                "conversations": sum("." not in key for key in self.following.keep(agent).all()),
+                "bytes": self.following.keep(agent).stored(),
+            }
+            for agent in self.following.all_agents
+        ]
+
+    def checkpoint(self, session_id: str) -> dict[str, Any] | None:
+        """Loads what compaction needs with its first use."""
+        from dagentd.agents import checkpoint
+
+        return checkpoint.of(self.sessions, session_id, self._checkpoint_tokens())
+
+    def tidy(self) -> None:
+        """Seal what has been idle for a day; remove what has been for longer than the settings allow, if they do."""
+        self.following.tidy()
+        if days := self._settings().keep_days:
+            self.purge(removing.expired(self.sessions, days))
+
+    def purge(self, session_ids: list[str]) -> None:
+        """Remove these; an agent that still has one may have it kept again later."""
+        for session_id in session_ids:
+            removing.forget(self.following, self.reading, self.sessions, session_id, barred=False)
+
+    def restore(self, session_id: str) -> list[Path]:
+        return removing.restore(self.following, self.sessions, session_id)
+
+    def forget(self, session_id: str) -> list[Path]:
+        return removing.forget(self.following, self.reading, self.sessions, session_id)
+
+    def close(self) -> None:
+        self.reading.close()
+        self.known.close()

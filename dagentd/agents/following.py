@@ -1,0 +1,339 @@
+"""Following transcripts: what an agent has written is taken in, from where we were, whatever it did to its file.
+
+Nothing here depends on having heard of a change, and nothing on what was noted before a crash: a file goes on where its
+kept part ends if it begins as that does, else it has a part of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dagentd.adapters.files import disk
+from dagentd.adapters.files.flock import attempt, holder
+from dagentd.agents import finding, records
+from dagentd.agents.conversation import Agent, Attachment, Facts, Transcript
+from dagentd.agents.finding import Found, Refused
+from dagentd.agents.keeping import Keep, Part, key_of
+from dagentd.agents.known import Known, Seen, mark_of
+from dagentd.agents.ownership import Owner, Ownership
+from dagentd.agents.source import Source
+from dagentd.errors import Conflict, DagentdError, LimitReached
+from dagentd.settings.tables import Agents as Settings
+from dagentd.store.registry import Registered
+from dagentd.waiting import pause
+
+_AT_ONCE = 32 << 20  # bytes that are taken in before others have their turn
+_FREE = 1_000_000_000  # bytes of disk that are left to others
+_IDLE = 86_400.0  # seconds after which a part is sealed
+_PATIENCE, _PAUSE = 5.0, 0.02  # seconds for another process that writes here
+
+
+class Parked(LimitReached):
+    """There is no room: nothing more is taken in until there is."""
+
+
+@dataclass(frozen=True)
+class Gained:
+    """A conversation that has more than before; `more` if the rest of its file is still to be taken in."""
+
+    agent: Agent
+    name: str
+    part: Part
+    more: bool = False
+
+
+@dataclass
+class Survey:
+    """What is in the agents' folders: what is to be taken in, the newest first, and what is refused."""
+
+    due: list[Found] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    watched: list[Path] = field(default_factory=list)
+    elsewhere: int = 0  # transcripts that are of no project of ours
+
+    @property
+    def size(self) -> int:
+        return sum(found.status.st_size for found in self.due)
+
+
+@dataclass(frozen=True)
+class Conversations:
+    """How many an agent had in a project, since when, and in how many worktrees."""
+
+    agent: Agent
+    count: int
+    bytes: int
+    oldest: float
+    worktrees: int
+
+
+class Following:
+    """The kept transcripts of all followed agents in one folder. One process writes there at a time."""
+
+    def __init__(
+        self, folder: Path, known: Known, settings: Callable[[], Settings], projects: Callable[[], list[Registered]],
+        agents: tuple[Agent, ...],
+    ) -> None:  # fmt: skip
+        self.folder, self.known = folder, known
+        self._settings, self._projects, self.all_agents = settings, projects, agents
+        self._ownership: Ownership | None = None
+        self._stored: int | None = None
+        self._known_owners: dict[tuple[str, str], Owner] = {}  # nobody gives a conversation away
+
+    def agents(self) -> list[Agent]:
+        """Those that are followed."""
+        wanted = set(self._settings().follow) - records.ignored(self.folder)
+        return [agent for agent in self.all_agents if agent.name in wanted]
+
+    def keep(self, agent: Agent) -> Keep:
+        return Keep(self.folder / agent.name)
+
+    def owner(self, agent: Agent, key: str) -> Owner | None:
+        """Whose a kept conversation is: a subagent's is its parent's."""
+        place = agent.name, key
+        if place not in self._known_owners:
+            states = (records.read(self.keep(agent).state_file(name)) for name in (key, key.partition(".")[0]))
+            owner = next((state.owner for state in states if state.owner is not None), None)
+            if owner is None:
+                return None
+            self._known_owners[place] = owner
+        return self._known_owners[place]
+
+    # --- looking ------------------------------------------------------------------------------------------------
+
+    def survey(self) -> Survey:
+        """Look at every name in the agents' folders; nothing is read."""
+        settings = self._settings()
+        owners = [
+            owner for agent in self.all_agents for key in self.keep(agent).all() if (owner := self.owner(agent, key))
+        ]
+        self._ownership = Ownership(self._projects(), owners, scope=settings.scope, ignored=settings.ignore_paths)
+        self._stored = None
+        agents, found = self.agents(), Survey()
+        look = finding.look(agents)
+        found.refused, found.watched = look.refused, look.watched()
+        for agent in agents:
+            seen, forgotten = self.known.seen(agent.name), records.forgotten(self.folder)
+            for each in look.files:
+                if each.agent is agent:
+                    self._sort(each, seen.get(each.path), forgotten, found)
+        found.due.sort(key=lambda each: (isinstance(each.what, Attachment), -each.status.st_mtime))
+        return found
+
+    def conversations_in(self, root: str) -> list[Conversations]:
+        """What there is of a project, of each agent, kept or not; of each file only the beginning is read."""
+        self.survey()
+        look = finding.look(self.agents())
+        found = []
+        for agent in self.agents():
+            mine = [each for each in look.files if each.agent is agent and _is_whole(each.what)]
+            owned = [
+                (each, owner) for each in mine if (owner := self._owner_of(each)) is not None and owner.root == root
+            ]
+            if owned:
+                sizes, times = zip(*((each.status.st_size, each.status.st_mtime) for each, _ in owned), strict=True)
+                worktrees = {owner.worktree for _, owner in owned}
+                found.append(Conversations(agent, len(owned), sum(sizes), min(times), len(worktrees)))
+        return found
+
+    def _owner_of(self, found: Found) -> Owner | None:
+        key = _key(found)
+        if key is None or not isinstance(found.what, Transcript):
+            return None
+        if (known := self.owner(found.agent, key)) is not None:
+            return known
+        try:
+            with contextlib.closing(Source(found.path, found.what.compressed)) as source:
+                return self._owners.of(_first_folder(found.agent, found.what, source))
+        except DagentdError:  # it is told when it is taken in
+            return None
+
+    def _sort(self, each: Found, seen: Seen | None, forgotten: set[str], survey: Survey) -> None:
+        key = _key(each)
+        if key is None or records.digest(each.agent.name, key) in forgotten:
+            return
+        if seen is None or seen.mark != mark_of(each.status):
+            survey.due.append(each)
+        elif seen.part is None:
+            if self._owners.of(seen.cwd) is not None:  # its project was registered since
+                survey.due.append(each)
+            else:
+                survey.elsewhere += 1
+
+    @property
+    def _owners(self) -> Ownership:
+        if self._ownership is None:
+            self.survey()
+        assert self._ownership is not None
+        return self._ownership
+
+    # --- taking in ----------------------------------------------------------------------------------------------
+
+    def take(self, found: Found) -> Gained | None:
+        """All that a file has and we do not, or as much of it as is done at once. None if there is nothing."""
+        key = _key(found)
+        if key is None or records.digest(found.agent.name, key) in records.forgotten(self.folder):
+            return None
+        with self.writing(found.agent) as keep:
+            if isinstance(found.what, Attachment):
+                self._attach(keep, found, found.what)
+                return None
+            with contextlib.closing(Source(found.path, found.what.compressed)) as source:
+                return self._take(keep, found.agent, found.what, key, source)
+
+    def _take(self, keep: Keep, agent: Agent, what: Transcript, key: str, source: Source) -> Gained | None:
+        parts, seen = keep.parts(key), self.known.seen_of(agent.name, key)
+        mark = mark_of(source.status)
+        if not parts and not self._claim(keep, agent, what, key, source):
+            return None
+        part = self._continued(keep, key, source, parts, seen)
+        new = part is None
+        if part is None:
+            self._check_room(source.status.st_size)
+            part = keep.begin(key, len(parts))
+        gained, more = self._copy(part, source)
+        if more:
+            mark = (*mark[:2], -1, 0, 0)  # known again by its place on disk, and due again
+        elif new and os.stat(source.path, follow_symlinks=False).st_mtime_ns != mark[3]:
+            mark = (0, 0, -1, 0, 0)  # it was written to while it was copied: compared as a whole once more
+        self.known.saw(agent.name, key, Seen(source.path, mark, part.number))
+        if source.path not in {each.path for each in seen}:
+            records.append(keep.state_file(key), {"t": "source", "path": str(source.path)})
+        return Gained(agent, key, part, more) if gained or new else None
+
+    def _continued(self, keep: Keep, key: str, source: Source, parts: list[Part], seen: list[Seen]) -> Part | None:
+        """The part that begins as this file does."""
+        mark, scrubbed = mark_of(source.status), records.read(keep.state_file(key)).scrubbed
+        for part in _likely_first(parts, seen, mark):
+            trusted = _is_trusted(part, seen, mark)
+            if source.follows(part, trusted=trusted, scrubbed=scrubbed.get(part.number, ())):
+                return part
+        return None
+
+    def _claim(self, keep: Keep, agent: Agent, what: Transcript, key: str, source: Source) -> bool:
+        """Whether a conversation that is new to us is ours to keep; whose it is stands beside it before it does."""
+        owner = self.owner(agent, key)
+        if owner is not None:
+            return True
+        cwd = _first_folder(agent, what, source)
+        if (owner := self._owners.of(cwd)) is None:
+            self.known.saw(agent.name, key, Seen(source.path, mark_of(source.status), None, cwd))
+            return False
+        records.append(keep.state_file(key), records.owned(owner))
+        return True
+
+    def _copy(self, part: Part, source: Source) -> tuple[int, bool]:
+        size = part.size()
+        if not source.is_packed and source.status.st_size <= size:
+            return 0, False
+        pieces = source.pieces(size, _AT_ONCE)
+        if (first := next(pieces, None)) is None:
+            return 0, False
+        self._check_room(len(first) if source.is_packed else source.status.st_size - size)
+        if part.is_sealed:
+            part.unseal()
+        gained = part.append(_with_first(first, pieces))
+        self._stored = self._stored + gained if self._stored is not None else None
+        return gained, gained >= _AT_ONCE
+
+    def _attach(self, keep: Keep, found: Found, what: Attachment) -> None:
+        """A file that is part of a conversation which is kept; another content under the same name stands beside it."""
+        limit = self._settings().max_attachment
+        if self.owner(found.agent, what.uuid) is None:
+            return
+        if found.status.st_size <= limit:
+            with contextlib.closing(Source(found.path, False)) as source:
+                data = b"".join(source.pieces(0, limit))
+            self._check_room(len(data))
+            keep.attach(what.uuid, what.name, data)
+        self.known.saw(found.agent.name, what.uuid, Seen(found.path, mark_of(found.status), -1))
+
+    def _check_room(self, wanted: int) -> None:
+        most = self._settings().max_bytes
+        if self._stored is None:
+            self._stored = sum(self.keep(agent).stored() for agent in self.all_agents)
+        if self._stored + wanted > most:
+            told = f"kept conversations would have more than agents.max_bytes, {most}; nothing more is taken in"
+            raise Parked(told, path=self.folder, hint="Raise agents.max_bytes, or dagentd forget some.")
+        free = os.statvfs(self.folder)
+        if free.f_bavail * free.f_frsize < _FREE + wanted:
+            told = "less than 1 GB of the disk is free; no more conversations are taken in"
+            raise Parked(told, path=self.folder, hint="Free some space; what the agents have is taken in then.")
+
+    # --- order --------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def writing(self, agent: Agent) -> Iterator[Keep]:
+        """The folder of an agent, while no other process writes there."""
+        keep, path = self.keep(agent), self.folder / "lock"
+        keep.make()
+        deadline = time.monotonic() + _PATIENCE
+        while (lock := attempt(path)) is None:
+            if time.monotonic() >= deadline:
+                raise Conflict(f"{holder(path)} is writing there", path=self.folder, hint="dagentd status")
+            pause(_PAUSE)
+        try:
+            yield keep
+        finally:
+            lock.release()
+
+    def tidy(self) -> None:
+        """Remove what a crash left, and seal what has been idle for a day."""
+        for agent in self.all_agents:
+            if disk.is_missing(self.keep(agent).folder):
+                continue
+            with self.writing(agent) as keep:
+                keep.discard_temps()
+            for part in [part for parts in keep.all().values() for part in parts]:
+                if _is_idle(part):
+                    with self.writing(agent):
+                        if _is_idle(part):
+                            part.seal()
+
+
+def _key(found: Found) -> str | None:
+    what = found.what
+    return key_of(what.uuid, what.subagent if isinstance(what, Transcript) else None)
+
+
+def _is_whole(what: Transcript | Attachment) -> bool:
+    return isinstance(what, Transcript) and what.subagent is None
+
+
+def _likely_first(parts: list[Part], seen: list[Seen], mark: tuple[int, ...]) -> list[Part]:
+    own = {each.part for each in seen if each.mark[:2] == mark[:2]}
+    return sorted(parts, key=lambda part: (part.number not in own, -part.number))
+
+
+def _is_trusted(part: Part, seen: list[Seen], mark: tuple[int, ...]) -> bool:
+    """A file that was read into this part, and has grown or moved. One of the same size with another time was written
+    to somewhere."""
+    return any(
+        each.part == part.number and each.mark[:2] == mark[:2] and (each.mark[2] != mark[2] or each.mark[3] == mark[3])
+        for each in seen
+    )
+
+
+def _first_folder(agent: Agent, what: Transcript, source: Source) -> str | None:
+    reader = agent.reader(what, None)
+    for line in source.lines():
+        for event in reader.feed(line):
+            if isinstance(event, Facts) and event.cwd is not None:
+                return event.cwd
+    return None
+
+
+def _with_first(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
+
+
+def _is_idle(part: Part) -> bool:
+    try:
+        return time.time() - part.path.stat().st_mtime > _IDLE
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,262 @@
+"""Reading kept transcripts: what their lines tell is listed, searched and counted, each line read once.
+
+All of it can be made again, and is where a newer version of ours reads a format otherwise."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+from dagentd.agents.conversation import (
+    Agent,
+    Conversation,
+    Event,
+    Facts,
+    Message,
+    Reader,
+    Summary,
+    Title,
+    Transcript,
+    Usage,
+)
+from dagentd.agents.keeping import Part, exactly
+from dagentd.agents.known import Known, Read
+from dagentd.model import times
+from dagentd.model.query import Query, indexed
+from dagentd.store.journal.index import discard
+from dagentd.store.search_index import Row, SearchIndex, Text
+
+VERSION = 1  # of what is made here of the events of a line
+_PIECE = 1 << 20
+_BATCH = 2 << 20  # bytes of lines whose meaning is noted at a time
+_MARKED = 4 << 20  # bytes after which a transcript can be read from another place
+_BEYOND = 4 << 20  # bytes after the last message of a page in which the results of its tools stand
+_PREVIEW = 200  # characters
+
+
+def transcript(key: str) -> Transcript:
+    uuid, _, subagent = key.partition(".")
+    return Transcript(uuid, subagent or None)
+
+
+def lines(part: Part, start: int = 0) -> Iterator[tuple[int, bytes]]:
+    """Whole lines from a position on, each with where it begins; what is behind the last newline waits for its own."""
+    held: list[bytes] = []
+    with contextlib.closing(part.opened_at(start)) as stream:
+        while piece := stream.read(_PIECE):
+            first, *more = piece.split(b"\n")
+            held.append(first)
+            for following in more:
+                line = b"".join(held)
+                yield start, line
+                start += len(line) + 1
+                held = [following]
+
+
+@dataclass(frozen=True)
+class Hit:
+    part: Part
+    message_id: str
+    role: str
+    at: str
+    text: str
+
+
+class Reading:
+    """Any thread may call. `words` is the file of the index that is searched, None where the disk allows none."""
+
+    def __init__(self, known: Known, words: Path | None) -> None:
+        self._known, self._lock = known, threading.RLock()
+        self._words_file, self._opened = words, SearchIndex(words)
+
+    def close(self) -> None:
+        with self._lock:
+            self._opened.close()
+
+    @property
+    def _words(self) -> SearchIndex:
+        """Opened again where another process began it anew: it forgot something."""
+        if self._words_file is not None and not self._opened.in_place:
+            self._opened.close()
+            self._opened = SearchIndex(self._words_file)
+        return self._opened
+
+    def catch_up(self, agent: Agent, key: str, part: Part, most: int | None = None) -> int:
+        """Read what a part has gained, or some of it; how many messages it has now."""
+        with self._lock:
+            read = self._begun(agent, key, part)
+            if read.pos >= part.size():
+                return int(read.facts.get("messages", 0))
+            end = None if most is None else read.pos + most
+            reader = agent.reader(transcript(key), read.state)
+            batch = _Batch(self._known, read, part)
+            for start, line in lines(part, read.pos):
+                batch.add(start, start + len(line) + 1, reader.feed(line))
+                if batch.is_full:
+                    self._note(batch, reader)
+                    batch = _Batch(self._known, read, part)
+                if end is not None and read.pos >= end:
+                    break
+            self._note(batch, reader)
+            return int(read.facts.get("messages", 0))
+
+    def behind(self, agent: Agent, kept: dict[str, list[Part]]) -> list[tuple[str, Part, int]]:
+        """The parts with lines that were not read, or by another version of ours, and how many bytes these have."""
+        reads = {(read.name, read.part): read for read in self._known.all_read(agent.name)}
+        found = []
+        for key, part in ((key, part) for key, parts in kept.items() for part in parts):
+            read, size = reads.get((key, part.number)), part.size()
+            known = read.pos if read is not None and read.version == f"{agent.version}.{VERSION}" else 0
+            if known < size:
+                found.append((key, part, size - known))
+        return found
+
+    def _begun(self, agent: Agent, key: str, part: Part) -> Read:
+        version = f"{agent.version}.{VERSION}"
+        read = self._known.read(agent.name, key, part.number)
+        if read.version and read.version != version:
+            self._known.forget(agent.name, key, part.number)
+            self._words.forget(self._words.journal(part.path).key)
+            read = self._known.read(agent.name, key, part.number)
+        read.version = version
+        return read
+
+    def _note(self, batch: _Batch, reader: Reader) -> None:
+        """The words first: they are known by their line, and noting them twice changes nothing."""
+        if batch.texts:
+            self._words.add(self._words.journal(batch.part.path), batch.texts)
+        batch.read.state, batch.read.pos = reader.state(), batch.end
+        self._known.add(batch.read, batch.messages, batch.usages, mark=batch.is_marked)
+
+    def forget(self, agent: Agent, key: str, parts: list[Part]) -> None:
+        with self._lock:
+            for part in parts:
+                self._words.forget(self._words.journal(part.path).key)
+            self._known.forget(agent.name, key)
+
+    def begin_anew(self) -> None:
+        """Words of what was removed are in no index that is made from now on; all is read again."""
+        with self._lock:
+            self._opened.close()
+            if self._words_file is not None:
+                discard(self._words_file)
+            self._opened = SearchIndex(self._words_file)
+            self._known.forget_all()
+
+    # --- searching ----------------------------------------------------------------------------------------------
+
+    def search(self, query: Query, parts: dict[Part, tuple[Agent, str]], limit: int) -> list[Hit]:
+        """Lines with all words of a query in these parts as far as they were read, the best first."""
+        with self._lock:
+            places = {self._words.journal(part.path).key: part for part in parts}
+            if query.terms:
+                rows = iter(self._words.match(query.expression, places, limit))
+            else:
+                rows = self._words.newest(places)
+            hits = (hit for row in rows if (hit := self._hit(row, places[row.journal], parts)) is not None)
+            return list(islice((hit for hit in hits if query.terms or query.literally_in(hit.text)), limit))
+
+    def _hit(self, row: Row, part: Part, parts: dict[Part, tuple[Agent, str]]) -> Hit | None:
+        """From the line itself: None if it is not what was indexed."""
+        agent, key = parts[part]
+        message_id = row.id.partition(b"\0")[2].decode("utf-8", "surrogatepass")
+        with contextlib.closing(part.opened_at(row.start)) as stream:
+            line = exactly(stream, row.end - row.start)
+        said = [event for event in agent.reader(transcript(key), None).feed(line) if isinstance(event, Message)]
+        return Hit(part, message_id, said[0].role, said[0].at, said[0].text) if said else None
+
+    # --- messages -----------------------------------------------------------------------------------------------
+
+    def messages(self, agent: Agent, key: str, part: Part, first: int, count: int | None = None) -> list[Message]:
+        """Those of one part from a number on, without reading what is long before or long after them."""
+        read = self._known.read(agent.name, key, part.number)
+        pos, before, state = self._known.mark_before(read, first)
+        reader, found = agent.reader(transcript(key), state), Conversation()
+        wanted, enough = None if count is None else first - before + count, None
+        for start, line in lines(part, pos):
+            for event in reader.feed(line):
+                found.add(event)
+            if wanted is not None and enough is None and len(found.messages) > wanted:
+                enough = start + _BEYOND
+            if enough is not None and start > enough:
+                break
+        numbers = ((message, self._known.seq_of(read, message.id)) for message in found.messages)
+        return [message for message, number in numbers if number is None or number >= first][:count]
+
+
+class _Batch:
+    """What some lines of a part told, until it is noted."""
+
+    def __init__(self, known: Known, read: Read, part: Part) -> None:
+        self._known, self.read, self.part = known, read, part
+        self._begin = self.end = read.pos
+        self.messages: list[tuple[str, int]] = []
+        self.usages: list[Usage] = []
+        self.texts: list[Text] = []
+        self.is_marked = False
+        self._new: set[str] = set()
+
+    @property
+    def is_full(self) -> bool:
+        return self.end - self._begin >= _BATCH or self.is_marked
+
+    def add(self, start: int, end: int, events: list[Event]) -> None:
+        self.end = end
+        facts = self.read.facts
+        for event in events:
+            match event:
+                case Message():
+                    self._say(event, start, end)
+                case Usage():
+                    self.usages.append(event)
+                    if took := event.input + event.output + event.cache_read + event.cache_write:  # else it is a cost
+                        facts["tokens"] = took
+                case Summary():
+                    self._compacted(event)
+                case Title():
+                    if event.by == "user" or facts.get("titleBy") != "user":
+                        facts["title"], facts["titleBy"] = event.text, event.by
+                case Facts():
+                    told = {name: value for name, value in asdict(event).items() if value is not None}
+                    facts["first"], facts["last"] = (
+                        {**told, **facts.get("first", {})},
+                        {**facts.get("last", {}), **told},
+                    )
+        if end - int(facts.get("marked", 0)) >= _MARKED:
+            self._mark()
+
+    def _say(self, message: Message, start: int, end: int) -> None:
+        if message.sidechain:
+            return
+        known = message.id in self._new or self._known.has(self.read, message.id)
+        if known and not message.continues:
+            return
+        if not known:
+            self._new.add(message.id)
+            self.messages.append((message.id, start))
+        facts = self.read.facts
+        if message.at:
+            facts.setdefault("startedAt", message.at)
+            facts["lastActiveAt"] = max(message.at, facts.get("lastActiveAt", ""))
+        if message.text:
+            if message.role == "user":
+                facts.setdefault("preview", " ".join(message.text[: _PREVIEW * 2].split())[:_PREVIEW])
+            moment = times.parse(message.at)
+            at = int(moment.timestamp() * 1000) if moment else 0
+            name = f"{start}\0{message.id}".encode("utf-8", "surrogatepass")
+            self.texts.append(Text(name, start, end, at, indexed(message.text)))
+
+    def _compacted(self, summary: Summary) -> None:
+        if summary.trigger != "rewind":
+            facts = self.read.facts
+            facts["since"] = int(facts.get("messages", 0)) + len(self.messages)
+            facts["summaries"] = int(facts.get("summaries", 0)) + 1
+            self._mark()
+
+    def _mark(self) -> None:
+        self.is_marked = True
+        self.read.facts["marked"] = self.end

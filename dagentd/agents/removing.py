@@ -1,0 +1,241 @@
+"""Putting a deleted transcript back, forgetting a conversation with all its traces, and removing a text from all."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dagentd.adapters.files import atomic, disk, fileio
+from dagentd.agents import finding, records
+from dagentd.agents.conversation import Transcript
+from dagentd.agents.following import Following
+from dagentd.agents.keeping import Part, masked
+from dagentd.agents.reading import Reading
+from dagentd.agents.sessions import Kept, Sessions
+from dagentd.errors import Conflict, InvalidInput, NotAllowed
+
+_PIECE = 1 << 20
+_SHORTEST = 6  # characters of a text that is scrubbed: shorter ones stand in every word
+
+
+# --- restore ------------------------------------------------------------------------------------------------------
+
+
+def restore(following: Following, sessions: Sessions, session_id: str) -> list[Path]:
+    """Write a transcript that the agent has deleted where it looks for it, and what belongs to it; which files."""
+    kept = sessions.find(session_id)
+    if kept.parent is not None:
+        raise NotAllowed(
+            "a subagent's conversation comes back with its parent's", hint=f"dagentd restore {kept.parent}"
+        )
+    source = sessions.state(kept).source
+    if source is None:
+        raise NotAllowed("where the agent had it is not known", hint=f"dagentd export --raw {session_id}")
+    _check_absent(following, kept)
+    target = Path(source.removesuffix(".zst"))
+    written = [_put_back(kept.parts[-1], target)]
+    for each in sessions.all():
+        if each.parent == kept.id and (place := sessions.state(each).source) is not None and disk.is_missing(place):
+            written.append(_put_back(each.parts[-1], Path(place)))
+    folder = following.keep(kept.agent).files_folder(kept.key)
+    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+        back = target.with_suffix("") / path.relative_to(folder)
+        if disk.is_missing(back):
+            disk.make_folders(back.parent)
+            atomic.put(back, fileio.read(path, fileio.CHAT_LIMIT))
+            written.append(back)
+    return written
+
+
+def _check_absent(following: Following, kept: Kept) -> None:
+    """An agent refuses to go on with a conversation that it has twice."""
+    for found in finding.look([kept.agent]).files:
+        if isinstance(found.what, Transcript) and (found.what.uuid, found.what.subagent) == (kept.key, None):
+            raise Conflict(
+                "the agent has this conversation", path=found.path, hint=" ".join(kept.agent.resume(kept.key))
+            )
+
+
+def _put_back(part: Part, target: Path) -> Path:
+    with disk.explained(target):
+        disk.make_folders(target.parent)
+        with part.opened() as stream:
+            atomic.publish(target, iter(lambda: stream.read(_PIECE), b""), expect=None, sync=True)
+    return target
+
+
+# --- forget -------------------------------------------------------------------------------------------------------
+
+
+def forget(
+    following: Following, reading: Reading, sessions: Sessions, session_id: str, *, barred: bool = True
+) -> list[Path]:
+    """Remove a conversation, its subagents' and what belongs to it. If it is `barred`, it is not taken in again while
+    the agent has it."""
+    kept = sessions.find(session_id)
+    uuid = kept.key.partition(".")[0]
+    chosen = [each for each in sessions.all() if each.agent is kept.agent and each.key.partition(".")[0] == uuid]
+    removed: list[Path] = []
+    with following.writing(kept.agent) as keep:
+        if barred:
+            records.forget(following.folder, kept.agent.name, uuid)
+        for each in chosen:
+            for part in each.parts:
+                removed += [path for path in (part.path, part.sealed_path) if path.exists()]
+                part.remove()
+            _remove(keep.state_file(each.key), removed)
+        _remove_folder(keep.files_folder(uuid), removed)
+        disk.sync_folder(keep.folder)
+    for each in chosen:
+        reading.forget(each.agent, each.key, list(each.parts))
+    reading.begin_anew()
+    return removed
+
+
+def expired(sessions: Sessions, days: int) -> list[str]:
+    """Those without a new line for so many days that their agent has deleted."""
+    before = time.time() - days * 86_400
+    return [
+        kept.id
+        for kept in sessions.all()
+        if kept.parent is None and not sessions.is_present(kept) and all(part.changed() < before for part in kept.parts)
+    ]
+
+
+def leave(folder: Path) -> None:
+    """After the last conversation was removed: the folders, the lock, and what was noted of agents."""
+    if disk.is_missing(folder):
+        return
+    with disk.explained(folder):
+        for path in folder.iterdir():
+            if not path.is_dir():
+                disk.remove(path)
+            elif not any(path.iterdir()):
+                disk.remove_folder(path)
+        if not any(folder.iterdir()):
+            disk.remove_folder(folder)
+
+
+def _remove(path: Path, removed: list[Path]) -> None:
+    if not disk.is_missing(path):
+        disk.remove(path)
+        removed.append(path)
+
+
+def _remove_folder(folder: Path, removed: list[Path]) -> None:
+    if disk.is_missing(folder):
+        return
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_dir() and not path.is_symlink():
+            disk.remove_folder(path)
+        else:
+            _remove(path, removed)
+    disk.remove_folder(folder)
+
+
+# --- scrub --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A file of ours that holds the text, and how often."""
+
+    path: Path
+    times: int
+
+
+def forms(text: str) -> list[bytes]:
+    """How a text can stand in a file of JSON: as it is, escaped, and escaped within a text of JSON; the longest
+    first."""
+    if len(text) < _SHORTEST:
+        raise InvalidInput(f"a text of less than {_SHORTEST} characters stands in too much", hint="Give more of it.")
+    found = {text}
+    for _ in range(2):
+        found |= {json.dumps(each, ensure_ascii=plain)[1:-1] for each in found for plain in (True, False)}
+        found |= {each.replace("/", "\\/") for each in found}
+    encoded = {each.encode("utf-8", "surrogatepass") for each in found}
+    return sorted(encoded, key=lambda each: (-len(each), each))
+
+
+def traces(following: Following, text: str) -> list[Trace]:
+    """Where it is, among all that is kept of other agents."""
+    wanted = forms(text)
+    found = []
+    for path, part in _files(following):
+        data = _content(path, part)
+        if spans := _spans(data, wanted):
+            found.append(Trace(path, len(spans)))
+    return found
+
+
+def scrub(following: Following, reading: Reading, text: str) -> list[Trace]:
+    """A mark as long as it stands in each of its places. The agent's own file is left as it is: where the two differ
+    now is noted, so that the rest of it is followed as before."""
+    wanted, found = forms(text), []
+    for agent in following.all_agents:
+        with following.writing(agent) as keep:
+            for key, parts in keep.all().items():
+                for part in parts:
+                    data = _content(part.path, part)
+                    if spans := _spans(data, wanted):
+                        records.append(keep.state_file(key), {"t": "scrubbed", "part": part.number, "spans": spans})
+                        _replace(part, masked(data, 0, spans))
+                        found.append(Trace(part.path, len(spans)))
+            for path in _others(keep.folder):
+                data = fileio.read(path, fileio.CHAT_LIMIT)
+                if spans := _spans(data, wanted):
+                    atomic.put(path, masked(data, 0, spans))
+                    found.append(Trace(path, len(spans)))
+    if found:
+        reading.begin_anew()
+    return found
+
+
+def _replace(part: Part, data: bytes) -> None:
+    was_sealed = part.is_sealed
+    if was_sealed:
+        part.unseal()
+    atomic.put(part.path, data)
+    if was_sealed:
+        part.seal()
+    elif part.sealed_path.exists():  # of an attempt that a crash ended
+        disk.remove(part.sealed_path)
+
+
+def _files(following: Following) -> Iterator[tuple[Path, Part | None]]:
+    for agent in following.all_agents:
+        keep = following.keep(agent)
+        for parts in keep.all().values():
+            yield from ((part.path, part) for part in parts)
+        yield from ((path, None) for path in _others(keep.folder))
+
+
+def _others(folder: Path) -> list[Path]:
+    """What is no transcript: records of ours, and attachments."""
+    if disk.is_missing(folder):
+        return []
+    states = [folder / name for name in os.listdir(folder) if name.endswith(".state.jsonl")]
+    return states + [path for path in folder.glob("*.files/**/*") if path.is_file()]
+
+
+def _content(path: Path, part: Part | None) -> bytes:
+    if part is None:
+        return fileio.read(path, fileio.CHAT_LIMIT)
+    with part.opened() as stream:
+        return b"".join(iter(lambda: stream.read(_PIECE), b""))
+
+
+def _spans(data: bytes, wanted: list[bytes]) -> list[tuple[int, int]]:
+    """Where it is; of places that overlap the longer form counts."""
+    found: list[tuple[int, int]] = []
+    for form in wanted:
+        at = data.find(form)
+        while at >= 0:
+            if not any(start < at + len(form) and at < start + length for start, length in found):
+                found.append((at, len(form)))
+            at = data.find(form, at + len(form))
+    return sorted(found)

@@ -1,0 +1,57 @@
+"""`dagentd agents`: whose conversations are kept, and whose are not."""
+
+from __future__ import annotations
+
+import click
+
+from dagentd import paths
+from dagentd.agents import records
+from dagentd.agents.table import AGENTS
+from dagentd.cli import output
+from dagentd.cli.output import Column
+from dagentd.cli.project import json_option
+from dagentd.cli.registering import have_daemon_look
+from dagentd.cli.verbs import ask_of_all
+
+_agent = click.argument("agent", type=click.Choice(list(AGENTS)))
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def agents(ctx: click.Context, as_json: bool) -> None:
+    """Say whose conversations are kept, how many, and where.
+
+    Kept are those of Claude Code and Codex in registered repositories and their worktrees: all that there were when
+    dagentd first looked, and all lines since. Deleting one there does not delete it here; `dagentd forget` does.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    found = ask_of_all("agents.list")
+    if as_json:
+        output.print_json(found)
+        return
+    columns = [Column("agent", style="cyan"), Column("is"), Column("kept", right=True), Column("size", right=True),
+               Column("its folder", wrap=True)]  # fmt: skip
+    rows = [(each["name"], "followed" if each["followed"] else "left alone", each["conversations"],
+             output.size(each["bytes"]), each["folders"][0]) for each in found["agents"]]  # fmt: skip
+    output.table(columns, rows)
+    output.line(f"\nKept in {paths.agents_dir()}: one folder to back up.")
+
+
+@agents.command()
+@_agent
+def ignore(agent: str) -> None:
+    """Keep nothing more of an agent's conversations; those that are kept stay."""
+    records.ignore(paths.agents_dir(), agent, True)
+    have_daemon_look()
+    output.line(f"{AGENTS[agent].title} is left alone from now on. `dagentd agents follow {agent}` takes that back.")
+
+
+@agents.command()
+@_agent
+def follow(agent: str) -> None:
+    """Keep an agent's conversations again, also those of the time between."""
+    records.ignore(paths.agents_dir(), agent, False)
+    have_daemon_look()
+    output.line(f"{AGENTS[agent].title} is followed.")

@@ -1,0 +1,66 @@
+"""`dagentd new`: a session to begin with, and before it its feature and its worktree where there is none."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from dagentd.adapters import git
+from dagentd.adapters.git import command
+from dagentd.cli import output
+from dagentd.cli.project import json_option, project_option
+from dagentd.cli.verbs import Verbs, asking
+from dagentd.errors import NotFound
+from dagentd.model import ids
+from dagentd.model.project import Project
+
+yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+
+
+@click.command()
+@click.argument("feature")
+@click.option("--task", metavar="TASK", help="A session of this task of the feature.")
+@click.option("--role", type=click.Choice(get_args(ids.AgentType)), default="pm", show_default=True, help="Whose.")
+@yes_option
+@project_option
+@json_option
+def new(feature: str, task: str | None, role: str, yes: bool, where: Path, as_json: bool) -> None:
+    """Make a session, and its feature if there is none.
+
+    The feature is in the worktree .dagent-worktrees/FEATURE. Where that is not there either, it asks whether git shall
+    make it, with a branch of the same name. A session that is there already stays as it is.
+    """
+    project = git.project_at(where)
+    with asking(where) as verbs:
+        make_sure_of(feature, project, verbs, yes)
+        kind = {"type": "feature" if task is None else "task", "taskId": task}
+        made = verbs.call("session.getOrCreate", **kind, agentType=role, featureId=feature)
+    if as_json:
+        output.print_json(made)
+        return
+    output.line(f"{made['id']} is there, in {made['worktree']}.")
+    output.line(f"Next: `dagentd add {made['id']} 'What is to be done'`, `dagentd context {made['id']}`.")
+
+
+def make_sure_of(feature: str, project: Project, verbs: Verbs, yes: bool) -> None:
+    """Make the feature if there is none, and before it its worktree, if the user wants that."""
+    ids.checked(feature, "feature id")
+    if any(each["id"] == feature for each in verbs.call("feature.list")["features"]):
+        return
+    place = project.root / ".dagent-worktrees" / feature
+    if not os.path.lexists(place):
+        _add_worktree(feature, project, place, yes)
+    verbs.call("feature.create", featureId=feature)
+
+
+def _add_worktree(feature: str, project: Project, place: Path, yes: bool) -> None:
+    made = command.worktree_to_add(project.root, place, feature)
+    words = " ".join(("git", *made)).replace(f"{project.root}/", "")
+    if not yes and not output.can_ask():
+        raise NotFound(f"there is no worktree for {feature}", path=place, hint=f"Add --yes, or run `{words}`.")
+    if not yes:
+        output.make_sure(f"There is no worktree for {feature}. Run `{words}`?")
+    command.change(project.root, *made)

@@ -1,0 +1,69 @@
+"""`dagentd usage`: what the agents took, as they say it themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dagentd.cli import output
+from dagentd.cli.bars import bar
+from dagentd.cli.output import Column
+from dagentd.cli.project import json_option, project_option
+from dagentd.cli.verbs import ask, ask_of_all
+
+_BAR = 24  # characters of the longest
+
+
+@click.command()
+@click.option("--by", type=click.Choice(["day", "model", "worktree", "session", "agent"]), default="day",
+              show_default=True, help="What a row stands for.")  # fmt: skip
+@click.option("--since", metavar="TIME", help="Not before this moment, as 2026-11-01.")
+@click.option("--all", "everywhere", is_flag=True, help="Of all projects.")
+@project_option
+@json_option
+def usage(by: str, since: str | None, everywhere: bool, where: Path, as_json: bool) -> None:
+    """Show the tokens that Claude Code and Codex took here, from their own transcripts.
+
+    One answer counts once, also where a fork or a resumed conversation has it again. Dollars are shown where the agent
+    itself says them; nothing is estimated.
+    """
+    asked = {"by": by, "since": since}
+    found = ask_of_all("usage.report", **asked) if everywhere else ask(where, "usage.report", **asked)
+    if as_json:
+        output.print_json(found)
+        return
+    _print(found)
+
+
+def _print(found: dict[str, Any]) -> None:
+    rows, total = found["rows"], found["total"]
+    most = max((_tokens(row) for row in rows), default=0)
+    columns = [Column(found["by"], style="cyan", wrap=True), Column("answers", right=True), Column("in", right=True),
+               Column("out", right=True), Column("cache read", right=True), Column("cache written", right=True),
+               Column("cost", right=True), Column("")]  # fmt: skip
+    shown = [
+        (
+            _name(row["name"], found["by"]),
+            *_numbers(row),
+            bar(_tokens(row) / most, _BAR, plain=not output.is_utf8()) if most else "",
+        )
+        for row in rows
+    ]
+    if len(rows) > 1:
+        shown.append(("total", *_numbers(total), ""))
+    output.table(columns, shown, empty="No conversation of an agent has told of tokens yet.")
+
+
+def _numbers(row: dict[str, Any]) -> tuple[str, ...]:
+    counts = (output.tokens(row[name]) for name in ("input", "output", "cacheRead", "cacheWrite"))
+    return (str(row["answers"]), *counts, "" if row["cost"] is None else f"${row['cost']:.2f}")
+
+
+def _tokens(row: dict[str, Any]) -> int:
+    return sum(int(row[name]) for name in ("input", "output", "cacheRead", "cacheWrite"))
+
+
+def _name(name: str, by: str) -> str:
+    return (Path(name).name if by == "worktree" else name) or "(not said)"

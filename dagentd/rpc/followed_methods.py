@@ -1,0 +1,151 @@
+"""`session.*` of conversations that another agent has: what can be asked of them, and what is refused; `usage.report`
+and `agents.list`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from dagentd.adapters import clock
+from dagentd.errors import NotAllowed
+from dagentd.rpc import params
+from dagentd.rpc.service import Caller, fitting, store_at
+
+# As agents name conversations; a session of ours may well be called claude-something.
+_FOLLOWED = re.compile(r"[a-z]+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[A-Za-z0-9_-]+)?")
+
+_OF_BOTH = ("session.list", "session.search", "session.brief")  # they look for themselves
+
+Answer = Callable[[Caller, Any], Any]
+
+
+def is_followed(session_id: object) -> bool:
+    return isinstance(session_id, str) and _FOLLOWED.fullmatch(session_id) is not None
+
+
+def dispatched(name: str, answer: Answer) -> Answer:
+    """The same method, for sessions of ours and for those that another agent has."""
+    if not name.startswith("session.") or name in _OF_BOTH:
+        return answer
+    other = METHODS.get(name)
+
+    @wraps(answer)
+    def either(caller: Caller, given: Any) -> Any:
+        session_id = getattr(given, "session_id", None)
+        if not is_followed(session_id):
+            return answer(caller, given)
+        if other is None:
+            raise refused(str(session_id), name)
+        return other(caller, given)
+
+    return either
+
+
+def refused(session_id: str, name: str) -> NotAllowed:
+    told = f"{session_id} is a conversation of another agent, and {name} is for sessions of dagentd"
+    return NotAllowed(told, hint=f"Go on with it in that agent: `dagentd show {session_id}` has the command.")
+
+
+# --- of one conversation --------------------------------------------------------------------------------------------
+
+
+def _get(caller: Caller, given: params.OfSession) -> dict[str, Any]:
+    return caller.service.followed.sessions.get(given.session_id)
+
+
+def _messages(caller: Caller, given: params.Messages) -> dict[str, Any]:
+    found, total = caller.service.followed.sessions.messages(given.session_id, given.limit)
+    shown = fitting(found)
+    return {"messages": shown, "total": total, **({"more": True} if len(shown) < len(found) else {})}
+
+
+def _history(caller: Caller, given: params.History) -> dict[str, Any]:
+    sessions = caller.service.followed.sessions
+    found, more = sessions.history(given.session_id, given.before, min(given.limit, 10_000))
+    shown = fitting(found)
+    return {"messages": shown, "more": more or len(shown) < len(found)}
+
+
+def _checkpoint(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
+    return caller.service.followed.checkpoint(given.session_id)
+
+
+def _nothing(caller: Caller, given: params.OfSession) -> None:
+    caller.service.followed.sessions.find(given.session_id)
+
+
+def _pin(caller: Caller, given: params.Pin) -> dict[str, Any]:
+    if given.message_id is None:
+        raise refused(given.session_id, "pinning items of a checkpoint")
+    caller.service.followed.sessions.pin(given.session_id, given.message_id, given.pinned)
+    return _told(caller, given, "pinned", {"pinned": given.pinned})
+
+
+def _archive(caller: Caller, given: params.Archive) -> dict[str, Any]:
+    found = caller.service.followed.sessions.archive(given.session_id, given.archived)
+    return _told(caller, given, "archived", found)
+
+
+def _restore(caller: Caller, given: params.Restore) -> dict[str, Any]:
+    written = caller.service.followed.restore(given.session_id)
+    found = {**caller.service.followed.sessions.get(given.session_id), "written": [str(path) for path in written]}
+    return _told(caller, given, "restored", found)
+
+
+def _told(caller: Caller, given: params.OfSession, action: str, answer: dict[str, Any]) -> dict[str, Any]:
+    found = caller.service.followed.sessions
+    owner = found.owner(found.find(given.session_id))
+    root = owner.root if owner is not None else None
+    caller.service.events.publish("session:updated", project=root, session_id=given.session_id, action=action)
+    return answer
+
+
+METHODS: dict[str, Answer] = {
+    "session.get": _get,
+    "session.getMessages": _messages,
+    "session.getHistory": _history,
+    "session.getCheckpoint": _checkpoint,
+    "session.getContext": _nothing,
+    "session.getAgentDescription": _nothing,
+    "session.pin": _pin,
+    "session.archive": _archive,
+    "session.restore": _restore,
+}
+
+
+# --- of all ---------------------------------------------------------------------------------------------------------
+
+
+def listed(caller: Caller, given: params.Sessions) -> list[dict[str, Any]]:
+    """Those of the project, or all; none where only sessions of ours can be meant."""
+    if given.feature_id is not None or given.status == "gone":
+        return []
+    roots = None if given.project is None else {str(store_at(caller.service, given.project).project.root)}
+    return caller.service.followed.sessions.listed(
+        roots=roots, agent=given.agent, worktree=given.worktree, since=given.since, parent=given.parent,
+        status=given.status, limit=given.limit,
+    )  # fmt: skip
+
+
+def found(caller: Caller, given: params.Search) -> list[dict[str, Any]]:
+    roots = None if given.project is None else {str(store_at(caller.service, given.project).project.root)}
+    return caller.service.followed.sessions.search(given.query, roots, given.session_id, given.limit)
+
+
+def usage_report(caller: Caller, given: params.UsageReport) -> dict[str, Any]:
+    """Tokens that agents took, in and out, read from caches and written to them, by `day`, `model`, `worktree`,
+    `session` or `agent`; one answer counts once, in whatever files it is. `cost` is what the agents say, in dollars."""
+    from dagentd.agents import usage
+
+    roots = None if given.project is None else {str(store_at(caller.service, given.project).project.root)}
+    uses = caller.service.followed.sessions.uses(roots, given.since)
+    rows = usage.report(uses, given.by, clock.now().astimezone().tzinfo or clock.now().tzinfo)  # type: ignore[arg-type]
+    return {"by": given.by, "rows": [row.document() for row in rows], "total": usage.total(rows).document()}
+
+
+def agents_list(caller: Caller, _: params.Nothing) -> dict[str, Any]:
+    """The agents whose conversations can be followed: whether they are, where theirs are, how many are kept and how
+    large these are, and what is refused."""
+    return {"agents": caller.service.followed.agents()}

@@ -1,0 +1,1 @@
+"""The journal: records, what they add up to, how a session's journal is opened, appended, repaired and kept."""

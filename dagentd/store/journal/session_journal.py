@@ -1,0 +1,401 @@
+"""The truth about one session: its journal, the state the journal adds up to, and the one way to add to both."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dagentd.adapters import clock
+from dagentd.adapters.files import atomic, disk, marks
+from dagentd.errors import CorruptFile, DagentdError, LimitReached, NotFound
+from dagentd.model import jsontext
+from dagentd.model.documents import position_of
+from dagentd.model.problem import Problem
+from dagentd.model.project import SessionFolder
+from dagentd.model.records import Record
+from dagentd.store.documents.first_look import FirstLook
+from dagentd.store.journal import journal as journals
+from dagentd.store.journal import journal_problems, kept_journals, opening, recovery
+from dagentd.store.journal.group_commit import CommitQueue, Plan, Ticket
+from dagentd.store.journal.index import Index
+from dagentd.store.journal.journal import Altered, Journal, Line, Lost
+from dagentd.store.journal.kept_journals import KeptJournals
+from dagentd.store.journal.recovery import Lack, Remains, is_intact, lacking
+from dagentd.store.journal.repair import JournalRepair, Repaired
+from dagentd.waiting import patiently
+
+_log = logging.getLogger(__name__)
+
+Tell = Callable[[list[Record]], None]  # who wants to know what was committed
+
+_LOOKS = 3  # one that has its name again may have been overwritten before
+_TRIES = 100  # to mend a journal that another program goes on altering
+
+
+def _nobody(_: list[Record]) -> None:
+    pass
+
+
+class SessionJournal:
+    """Whoever makes one holds the project's lock. `state` is read under `lock`, and only a commit changes it."""
+
+    def __init__(
+        self, folder: SessionFolder, kept: KeptJournals, index: Index, first: FirstLook, written: Sequence[Record] = ()
+    ) -> None:
+        self.folder = folder
+        self.lock = threading.RLock()
+        self.problems: dict[str, Problem] = {}
+        self.gone: DagentdError | None = None
+        self.departed = True  # something may have left chat that is not sealed yet: no document has it
+        self._kept, self._index = kept, index
+        self._queue = CommitQueue()
+        self._mending = JournalRepair(folder, kept)
+        self._put_back = 0  # messages that other programs had taken out of the journal
+        self.tell: Tell = _nobody
+        with disk.explained(folder.journal):
+            self._open(first, written)
+
+    def _open(self, first: FirstLook, written: Sequence[Record]) -> None:
+        self.file = opening.open_journal(self.folder, self._kept, first.documents)
+        try:
+            known = self._recall(first)
+            unknown = known is None and not opening.is_known(self.file, self._index.journal(self.file.path))
+            lack = self._bring_back(known) if known is not None else None
+            if lack is not None:
+                self._list_lost(lack)
+            self._adopt(self.file, written, anew=known is not None)
+            if unknown:
+                self._put_in(opening.unsealed(self.file, self.state))
+            if not self._chat_is_ours(first):
+                opening.fill_lines(self.state, self.file, first.documents().get("chat"))
+                if lack is None:
+                    self._recover_lost(first.documents())
+            if lack is not None:
+                self._note_altered(lack)
+            else:
+                self._note_lost()
+        except BaseException:
+            self.file.close()  # a session that cannot be served is tried again and again
+            raise
+
+    def _chat_is_ours(self, first: FirstLook) -> bool:
+        """Whether the chat is just as we wrote it; the messages then have their bytes from there."""
+        shown, found = self.state.shown, first.digest("chat")
+        if shown is None or found is None or shown != (found.hex(), self.state.chat_pos):
+            return False
+        return opening.take_lines(self.state, first.chat_lines())
+
+    @property
+    def read_only(self) -> bool:
+        """An older version must not undo what a newer one did."""
+        return self.state.unknown is not None
+
+    def give_up_if_void(self) -> None:
+        """A state whose index is not there any more knows less than its journal."""
+        if self.state.index.void and self.gone is None:
+            self.gone = NotFound(f"session {self.folder.id} is read again", hint="Ask for it again.")
+
+    def submit(self, plan: Plan, alone: bool = False) -> Any:
+        """Append what `plan` gives, and answer once it is on disk. What must wait is planned anew then: who commits
+        does so for others too, and holds the lock."""
+        return patiently(lambda: self._queue.submit(self._commit, plan, alone))
+
+    def note(self, kind: str, error: DagentdError) -> None:
+        if kind not in self.problems:
+            self.problems[kind] = Problem.of(kind, error, clock.stamp())
+
+    def try_again(self) -> None:
+        """After a failure, find out whether the journal can be appended again: nobody may come to add."""
+        if self.file.broken:
+            probe = Record("probe", clock.stamp(), {"optional": True})
+            with contextlib.suppress(DagentdError):  # it is noted
+                self.submit(lambda _: ([probe], None), alone=True)
+
+    def check(self) -> None:
+        """See whether the journal is still the file we know, and mend it if not: nobody may come to add."""
+
+        def look(_: dict[str, bytes]) -> tuple[list[Record], None]:
+            for _time in range(_LOOKS):
+                try:
+                    self.file.verify_end(self.state.pos, self.state.sum)
+                    self._verify_whole()
+                    break
+                except Altered:
+                    self._mend([])
+            if not self.file.is_kept():
+                self._keep_again()
+            return [], None
+
+        if not (self.gone or self.read_only or self.file.broken):
+            with contextlib.suppress(NotFound):  # it is gone, which is no news to one who asks for nothing
+                self.submit(look, alone=True)
+
+    def _keep_again(self) -> None:
+        try:
+            with disk.explained(self.file.path):
+                journals.keep(self.file, self.folder.id, self._kept)
+        except DagentdError as error:
+            self.note("journal", error)
+        else:
+            _log.warning("%s: its kept journal was removed, and is kept again", self.file.path)
+
+    @property
+    def touched(self) -> bool:
+        """Somebody else wrote to the journal since we last looked at all of it."""
+        return self.file.ours != marks.of(self.file.path)
+
+    def _verify_whole(self) -> None:
+        mark = self.file.verify()
+        if mark != self.file.ours:
+            known = self.state
+            if not is_intact(self.file, known.entries.everything(), known.sets, known.checkpoints):
+                raise Altered("overwritten")
+            self.file.ours = mark
+
+    def seal(self, *, everything: bool) -> None:
+        """Copy what is new in the journal, in case that it is overwritten; not if it was. A copy that cannot be made
+        now is made later."""
+        if self.file.kept is None:  # but a second file, which has it all
+            self.departed = False
+        elif not self.file.broken and not self.touched:
+            with contextlib.suppress(OSError, DagentdError):
+                kept_journals.seal(self.file.kept, self.file.fd, self.file.size, everything=everything)
+                self.departed = self.departed and not everything
+
+    def close(self) -> None:
+        """After the last commit: a number of a closed file may be that of another file at once."""
+
+        def last(_: dict[str, bytes]) -> tuple[list[Record], None]:
+            self.gone = NotFound(f"session {self.folder.id} was closed", hint="Ask for it again.")
+            return [], None
+
+        if not self.read_only:
+            with contextlib.suppress(OSError, DagentdError):  # whoever opens it next finds out
+                if os.path.samestat(os.lstat(self.file.path), os.fstat(self.file.fd)):
+                    self.check()  # what memory knows is known for the last time
+            with contextlib.suppress(NotFound):  # it is gone already
+                self.submit(last, alone=True)
+        with self.lock:
+            with contextlib.suppress(DagentdError):  # the index is a cache
+                self.state.save()
+            self.seal(everything=True)
+            self.file.close()
+        self.tell = _nobody
+
+    # --- opening ------------------------------------------------------------------------------------------
+
+    def _adopt(self, journal: Journal, written: Sequence[Record] = (), *, anew: bool = False) -> None:
+        self.file = journal
+        journals.keep(journal, self.folder.id, self._kept)
+        if journal.twin is not None:
+            self.note("kept-by-copy", journal_problems.kept_by_copy(journal.path))
+        index = self._index.journal(journal.path)
+        if anew:
+            with contextlib.suppress(CorruptFile, LimitReached):
+                index.forget()  # the place where it ends may hold the same, and those before it not
+        journal.ours = marks.of(journal.path)
+        self.state = recovery.read_state(journal, index, written)
+        self.state.proof = lambda: self.file.ours
+        if tail := journal.cut_tail():
+            self.note("torn", journal_problems.torn(tail))
+            journal.ours = marks.of(journal.path)
+        self._note_lines()
+
+    def _note_lines(self) -> None:
+        for offset in self.file.unreadable:
+            self.note(f"unreadable-{offset}", journal_problems.skipped(self.file.path, offset))
+        if self.state.unknown:
+            self.note("newer", journal_problems.newer(self.folder.journal, self.state.unknown))
+
+    def _recall(self, first: FirstLook) -> opening.Recalled | None:
+        index = self._index.journal(self.file.path)
+        entries = self._kept.of(self.folder.id)
+        return opening.recall(self.file, index, entries, lambda: self._remains(first.documents()))
+
+    def _remains(self, documents: dict[str, dict[str, Any]]) -> Remains:
+        shown = [raw for raw in documents.get("chat", {}).get("messages", []) if isinstance(raw, dict)]
+        return Remains(self._kept, self.folder.id, lines={str(raw.get("id")): jsontext.encode(raw) for raw in shown})
+
+    def _bring_back(self, known: opening.Recalled) -> Lack:
+        """What the index knows goes back in before that is read anew: who died in between had lost it for good."""
+        held = recovery.read_state(self.file, Index(None).journal(self.file.path))
+        if tail := self.file.cut_tail():
+            self.note("torn", journal_problems.torn(tail))
+        lack = lacking(known.state, held, known.remains.message, clock.stamp())
+        try:
+            if lack.records:
+                self.file.append(journals.joined(lack.records))
+        except Altered:
+            raise journal_problems.keeps_altering(self.folder.journal) from None
+        return replace(lack, put_back=lack.put_back + known.caught_up)
+
+    def _recover_lost(self, documents: dict[str, dict[str, Any]]) -> None:
+        """Known by the position of a document. What only a document holds is merged like all that others write."""
+        if not all(self.has(raw) for raw in documents.values()):
+            lack = opening.recover_lost(self.folder, self._kept, self.state, documents)
+            self._put_in(lack)
+
+    def _put_in(self, lack: Lack) -> None:
+        if lack.records:
+            self._append(journals.lines(lack.records))
+            self._note_altered(lack)
+
+    def has(self, raw: dict[str, Any]) -> bool:
+        """Whether the journal has the position that a document carries, if it carries one."""
+        found = position_of(raw)
+        with self.lock:  # one that was altered is closed, and another takes its place
+            return found is None or self.file.checksum_at(found.pos) == found.sum
+
+    # --- committing ---------------------------------------------------------------------------------------
+
+    def _commit(self, batch: list[Ticket]) -> None:
+        """Plan for each, append once, and only then let anybody know. What was planned for a journal that another
+        program has altered is planned anew: it may be there by now."""
+        if self.gone:
+            raise self.gone
+        for _ in range(_TRIES):
+            lines = self._planned(batch)
+            try:
+                if lines:
+                    self._put(lines)
+                    self.tell([record for record, _ in lines])
+                return
+            except Lost:
+                self._mend([])
+        raise journal_problems.keeps_altering(self.folder.journal)
+
+    def _planned(self, batch: list[Ticket]) -> list[journals.Lined]:
+        with self.lock:
+            self.check_version()
+            pending: dict[str, bytes] = {}
+            for ticket in batch:
+                ticket.error = None
+                try:
+                    ticket.records, ticket.answer = ticket.plan(pending)
+                except Exception as error:
+                    ticket.records, ticket.error = [], error
+        return [line for ticket in batch for line in journals.lines(ticket.records)]
+
+    def check_version(self) -> None:
+        if self.state.unknown:
+            raise journal_problems.newer(self.folder.journal, self.state.unknown)
+
+    def _append(self, lines: list[journals.Lined]) -> None:
+        """What is right whatever others did to the journal."""
+        try:
+            self._put(lines)
+        except Lost:
+            self._mend([])
+            self._append(lines)
+
+    def _put(self, lines: list[journals.Lined]) -> None:
+        """`Lost` if the journal is to be mended first."""
+        try:
+            start = self.file.append(b"".join(data for _, data in lines))
+        except Lost:
+            raise
+        except Altered:
+            return self._mend(lines)
+        except DagentdError as error:
+            self.note("journal", error)
+            raise
+        self.problems.pop("journal", None)
+        return self._apply(journals.placed(lines, start))
+
+    def _apply(self, lines: list[Line]) -> None:
+        with self.lock:
+            for line in lines:
+                self.state.apply(line.record, line.start, line.data)
+                self.departed = self.departed or line.record.t == "left"
+
+    # --- mending ------------------------------------------------------------------------------------------
+
+    def _mend(self, lines: list[journals.Lined]) -> None:
+        """Whoever altered the journal may go on while we mend it."""
+        for _ in range(_TRIES):
+            try:
+                with self.lock, disk.explained(self.folder.journal):
+                    again = self._go_on(self._mending.mend(self.file, self.state, lines))
+                return self._append(again) if again else None
+            except Altered:
+                continue
+        raise journal_problems.keeps_altering(self.folder.journal)
+
+    def _go_on(self, mended: Repaired | None) -> list[journals.Lined]:
+        """What is yet to be appended."""
+        if mended is None:
+            self.gone = journal_problems.gone(self.folder)
+            raise self.gone
+        before, self.file = self.file, mended.journal
+        if before is not self.file:
+            before.close()
+        if mended.anew:
+            self._list_lost(mended.lack)
+            self._adopt(mended.journal, anew=True)
+            opening.fill_lines(self.state, mended.journal, None)
+        elif before is not self.file:
+            self._take_over(mended.journal)
+        self._apply(mended.lines)
+        self._note_altered(mended.lack)
+        return mended.again
+
+    def _take_over(self, journal: Journal) -> None:
+        """Go on with another file that holds the same."""
+        self.state.read_record = journal.read_record
+        journal.ours = marks.of(journal.path)
+        journals.keep(journal, self.folder.id, self._kept)
+
+    def _note_altered(self, lack: Lack) -> None:
+        self._put_back += lack.put_back
+        self._tell_anew("journal-altered", journal_problems.altered(self.folder.journal, self._put_back))
+        self._note_lost()
+
+    def _note_lost(self) -> None:
+        """What is listed, also by a process before this one, and did not come back."""
+        journal = self.folder.journal
+        try:
+            count = recovery.count(journal, lambda one: self.state.find(one) is not None)
+        except (DagentdError, atomic.Changed):  # the list is not to be used just now; what was told stands
+            return
+        self._tell_anew(
+            "journal-lost", journal_problems.lost(journal, recovery.list_of(journal), count) if count else None
+        )
+
+    def _list_lost(self, lack: Lack) -> None:
+        """Before the index, which knows them, is begun anew. Without room for the list, the log has it."""
+        try:
+            recovery.add(self.folder.journal, lack.lost)
+        except (DagentdError, atomic.Changed):
+            _log.error("%s: messages that no file has any more: %s", self.folder.journal, ", ".join(lack.lost))
+
+    def _tell_anew(self, kind: str, error: DagentdError | None) -> None:
+        self.problems.pop(kind, None)
+        if error is not None:
+            self.note(kind, error)
+            _log.warning("%s: %s", self.folder.journal, error.message)
+
+
+class ReadOnlyJournal(SessionJournal):
+    """The same for one who may not write: what is on disk is read and merged in memory only."""
+
+    @property
+    def read_only(self) -> bool:
+        return True
+
+    def _open(self, first: FirstLook, written: Sequence[Record]) -> None:
+        path = self.folder.journal
+        self.file = Journal.open_read(path) if path.exists() else Journal.open_read(Path(os.devnull))
+        self.state = recovery.read_state(self.file, self._index.journal(path))
+        self._note_lines()
+        if not self.state.pos:
+            self._append(journals.lines(opening.first_records(self.folder, first.documents(), clock.stamp())))
+        opening.fill_lines(self.state, self.file, first.documents().get("chat"))
+
+    def _put(self, lines: list[journals.Lined]) -> None:
+        self._apply(journals.placed(lines, self.state.pos))

@@ -1,0 +1,1 @@
+"""Sessions: opened, made, read, changed, reconciled, removed."""

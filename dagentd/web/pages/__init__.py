@@ -1,0 +1,1 @@
+"""The views, each from what the daemon answers to HTML."""

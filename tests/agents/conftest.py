@@ -1,0 +1,17 @@
+"""A desk for each test that asks for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.agents.desk import Desk
+
+
+@pytest.fixture
+def desk(home: Path, repo: Path, tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(home, tmp_path / "ours", repo)
+    yield desk
+    desk.stop()

@@ -1,0 +1,136 @@
+"""The thread that takes in what agents write, and the process that does it where there is much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dagentd.agents import bulk, intake
+from dagentd.agents.followed import Followed
+from dagentd.agents.following import Gained
+from dagentd.agents.intake import Intake
+from dagentd.model.project import Project
+from dagentd.settings.tables import Agents
+from dagentd.store.registry import Registered
+from tests.agents.claude_lines import answer, plumbing, user
+from tests.agents.desk import ID, grow
+from tests.patience import until
+
+CLAUDE = f"claude-{ID}"
+
+
+class Served:
+    def __init__(self, home: Path, root: Path, state: Path) -> None:
+        self.folder, self.root, self.state = home / ".claude/projects/-x", root, state
+        self.folder.mkdir(parents=True)
+        (state / "agents").mkdir(parents=True)
+        self.settings = Agents()
+        self.registered = [Registered("p1", Project(root, root / ".git"), "")]
+        self.followed = Followed(state, lambda: self.settings, lambda: self.registered)
+        self.told: list[tuple[str, int]] = []
+        self.watched: list[Path] = []
+        self.bugs: list[BaseException] = []
+
+    def start(self, *, process: bool = False) -> Intake:
+        command = intake.command(bulk.arguments(self.state, self.settings, self.registered))
+        self.intake = Intake(
+            self.followed.following, self.followed.reading, announce=self._announce, watched=self._watch,
+            tidy=self.followed.tidy, on_bug=self.bugs.append, process=(lambda: command) if process else None,
+        )  # fmt: skip
+        self.intake.start()
+        return self.intake
+
+    def _announce(self, gained: Gained, new: int) -> None:
+        self.told.append((gained.name, new))
+
+    def _watch(self, folders: list[Path]) -> None:
+        self.watched = folders
+
+    def path(self, uuid: str = ID) -> Path:
+        return self.folder / f"{uuid}.jsonl"
+
+    def found(self, text: str) -> Callable[[], bool]:
+        return lambda: bool(self.followed.sessions.search(text, None, None, 5))
+
+
+@pytest.fixture
+def served(home: Path, repo: Path, tmp_path: Path) -> Iterator[Served]:
+    served = Served(home, repo, tmp_path / "state")
+    yield served
+    served.intake.close()
+    served.followed.close()
+    assert served.bugs == []
+
+
+def test_old_ones_are_taken_in_and_new_lines_as_they_are_heard_of(served: Served) -> None:
+    served.path().write_bytes(user("about the walrus", served.root))
+    running = served.start()
+    until(served.found("walrus"))
+    assert served.folder in served.watched and served.folder.parent in served.watched
+    grow(served.path(), answer("and the dugong", served.root) + answer("and the manatee", served.root))
+    running.hear([served.path()])
+    until(served.found("manatee"))
+    until(lambda: len(served.told) == 2)
+    assert served.told == [(ID, 1), (ID, 3)]
+
+
+def test_a_new_folder_is_looked_into(served: Served) -> None:
+    running = served.start()
+    until(lambda: served.watched)
+    other = served.folder.parent / "-y"
+    other.mkdir()
+    (other / f"{ID}.jsonl").write_bytes(user("about the walrus", served.root))
+    running.hear([other])
+    until(served.found("walrus"))
+
+
+def test_much_is_taken_in_by_a_process(served: Served) -> None:
+    served.path().write_bytes(user("about the walrus", served.root) + plumbing(intake._MUCH))
+    other = "22222222-2222-4333-8444-555555555555"
+    served.path(other).write_bytes(user("about the dugong", served.root))
+    running = served.start(process=True)
+    until(lambda: served.watched and running.progress is None, "the intake")
+    assert served.told == []  # not by the thread
+    assert served.found("walrus")() and served.found("dugong")()
+    assert served.followed.following.survey().due == []
+
+
+def test_what_is_wrong_with_one_is_told_and_holds_up_none(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = served.folder.parent.parent.parent / ".codex/sessions/2026/11/18"
+    packed.mkdir(parents=True)
+    broken = packed / f"rollout-2026-11-18T10-00-00-{ID}.jsonl.zst"
+    broken.write_bytes(b"(\xb5/\xfd nonsense")
+    served.path().write_bytes(user("about the walrus", served.root))
+    running = served.start()
+    until(served.found("walrus"))
+    until(running.problems)
+    assert [(each.id, each.path) for each in running.problems()] == [("agents-transcript", str(broken))]
+    broken.unlink()
+    running.look_at_all()
+    until(lambda: not running.problems())
+
+
+def test_where_there_is_no_room_it_parks_and_goes_on(served: Served) -> None:
+    served.settings = Agents(max_bytes=10)
+    served.path().write_bytes(user("about the walrus", served.root))
+    running = served.start()
+    until(running.problems)
+    assert [each.id for each in running.problems()] == ["agents-parked"]
+    served.settings = Agents()
+    running.look_at_all()
+    until(served.found("walrus"))
+    until(lambda: not running.problems())
+
+
+def test_what_another_version_of_ours_read_is_read_again(served: Served) -> None:
+    served.path().write_bytes(user("about the walrus", served.root))
+    served.start()
+    until(served.found("walrus"))
+    served.intake.close()
+    with served.followed.known.transaction() as db:
+        db.execute("update journals set version = '0.0', facts = '{}'")
+    served.start()
+    until(lambda: served.followed.sessions.get(CLAUDE)["readBy"] != "0.0")
+    until(lambda: served.followed.sessions.listed()[0]["total"] == 1)

@@ -1,0 +1,97 @@
+"""The thread that hears: whatever goes wrong in it, it goes on hearing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dagentd import worker
+from dagentd.adapters import git
+from dagentd.adapters.watch.batches import Batch
+from dagentd.errors import LimitReached
+from dagentd.model.project import FeatureFolder, Tree
+from dagentd.serving import watching
+from dagentd.serving.maintenance import Maintenance
+from dagentd.serving.watching import Watching
+from dagentd.settings import Settings
+from dagentd.store.journal.index import Index
+from dagentd.store.layout import layout
+from dagentd.store.store import Store
+from dagentd.worker import Worker
+from tests.conftest import SampleProject
+from tests.e2e.daemon import until
+from tests.patience import patience
+
+REGISTRY = Path("/state/projects.json")
+AGENTS: Any = SimpleNamespace(folders=frozenset, hear=list, look_at_all=lambda: None)
+
+
+class Ears:
+    """Gives what it was told to, or raises it; then nothing more."""
+
+    ceiling = 1.0
+
+    def __init__(self, *heard: Batch | Exception) -> None:
+        self._heard: Iterator[Batch | Exception] = iter(heard)
+        self._closed = threading.Event()
+
+    def follow(self, folders: list[Path]) -> None:
+        """Nothing is to be heard of them."""
+
+    def batch(self, timeout: float | None) -> Batch | None:
+        match next(self._heard, None):
+            case Batch() as batch:
+                return batch
+            case Exception() as error:
+                raise error
+        self._closed.wait()
+        return None
+
+    def close(self) -> None:
+        self._closed.set()
+
+
+def test_one_who_fails_to_listen_listens_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Out of descriptors the thread ended without a word, and nothing was heard until the next start."""
+    monkeypatch.setattr(watching, "_AFTER_BUG", 0.01)
+    told, bugs = threading.Event(), list[BaseException]()
+    agx: Any = SimpleNamespace(folders=list, files=set())
+    maintenance: Any = None
+    listening = Watching(maintenance, agx, AGENTS, lambda *_, **__: None, [REGISTRY], told.set, bugs.append)
+    ears: Any = Ears(OSError(24, "Too many open files"), Batch(frozenset({REGISTRY}), frozenset(), False))
+    listening.start(ears)
+    assert told.wait(patience()), "what came after the failure was not heard"
+    listening.close()
+    assert [type(bug) for bug in bugs] == [OSError]
+
+
+def test_a_look_that_fails_is_had_again(project: SampleProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worktree that came while all descriptors were in use was not watched, and what was written there not heard."""
+    monkeypatch.setattr(worker, "FIRST_DELAY", 0.01)
+    bugs, refused, real = list[BaseException](), list[str](), layout.features
+    turns = Worker(1, lambda: "now", bugs.append)
+    maintenance, store = Maintenance(turns, lambda _: Settings()), Store(git.project_at(project.root), Index(None))
+    agx: Any = SimpleNamespace(folders=list, files=set(), look=lambda _: None)
+    listening = Watching(maintenance, agx, AGENTS, lambda *_, **__: None, [REGISTRY], lambda: None, bugs.append)
+    maintenance.take_up(store)
+    listening.take_up(store, watched=True)
+    until(lambda: listening.worktrees(store) == ["feat-login"], "the first look")
+
+    def features(tree: Tree) -> list[FeatureFolder]:
+        if tree.name == "other" and len(refused) < 3:
+            refused.append(tree.name)
+            raise LimitReached("too many files are open")
+        return real(tree)
+
+    monkeypatch.setattr(layout, "features", features)
+    (project.root / ".dagent-worktrees" / "other" / ".dagent" / "sessions").mkdir(parents=True)
+    listening.look_at(store)
+    until(lambda: any(path.parent.name == ".dagent" and "other" in path.parts for path in listening._places), "another")
+    assert len(refused) == 3
+    assert turns.drain(30) and not bugs
+    store.close()

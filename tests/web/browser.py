@@ -1,0 +1,58 @@
+"""A real Chromium without a screen, driven by Debian's chromedriver."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+from tests.patience import patience
+
+# As this machine and others without a network need it: nothing asks Google's hosts for anything.
+_FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--force-color-profile=srgb",
+)  # fmt: skip
+_MISSING = [each for each in ("chromium", "chromedriver") if shutil.which(each) is None]
+needs_browser = pytest.mark.skipif(
+    bool(_MISSING), reason=f"there is no {' and no '.join(_MISSING)}; `make tools` installs them where it can"
+)
+
+
+@contextlib.contextmanager
+def browser(folder: Path) -> Iterator[webdriver.Chrome]:
+    options = Options()
+    options.binary_location = str(shutil.which("chromium"))
+    for flag in (*_FLAGS, f"--user-data-dir={folder}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver.set_page_load_timeout(patience())
+    driver.set_script_timeout(patience())
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def look_like(driver: webdriver.Chrome, width: int, height: int, scheme: str = "light") -> None:
+    """A window of this size, in light or dark."""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    features: list[dict[str, Any]] = [{"name": "prefers-color-scheme", "value": scheme}]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def complaints(driver: webdriver.Chrome) -> list[str]:
+    """What the console says since it was last asked: errors and warnings."""
+    said: list[dict[str, Any]] = driver.get_log("browser")  # type: ignore[no-untyped-call]
+    return [each["message"] for each in said if each["level"] in ("SEVERE", "WARNING")]

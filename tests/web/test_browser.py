@@ -1,0 +1,259 @@
+"""The page in a real browser: every view, live, with the keyboard, with much to show, and with text that attacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tarfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from dagentd.cli.sample import SESSION, Sample
+from tests.e2e.daemon import Daemon
+from tests.patience import patience, stretch, until
+from tests.web import hostile
+from tests.web.browser import browser, complaints, look_like, needs_browser
+from tests.web.shop import add
+from tests.web.site import Site
+
+pytestmark = needs_browser
+VIEWS = {
+    "overview": "", "session": f"session?id={SESSION}", "checkpoint": f"checkpoint?id={SESSION}",
+    "compactions": f"compactions?id={SESSION}", "feature": "feature?id=login", "search": "search?q=cookie",
+    "usage": "usage", "health": "health",
+}  # fmt: skip
+_WIDTHS = ((400, 800), (1280, 900), (2560, 1300))
+_AXE = Path("/var/tmp/dagentd-tools/axe-core")
+_LONG_TASK = 200  # milliseconds
+
+
+@pytest.fixture
+def chromium(site: Site, tmp_path: Path) -> Iterator[webdriver.Chrome]:
+    with browser(tmp_path / "browser") as driver:
+        look_like(driver, *_WIDTHS[1])
+        driver.get(site.address)
+        yield driver
+
+
+def text(driver: webdriver.Chrome, selector: str = "main") -> str:
+    return str(driver.find_element(By.CSS_SELECTOR, selector).text)
+
+
+def press(driver: webdriver.Chrome, keys: str) -> None:
+    driver.switch_to.active_element.send_keys(keys)
+
+
+def test_every_view_at_every_width_in_light_and_dark(chromium: webdriver.Chrome, site: Site, daemon: Daemon) -> None:
+    """Nothing overflows, nothing is complained about, and whoever cannot see or point can use it. With PICTURES set to
+    a folder, pictures of all of it are left there."""
+    daemon.call("session.forceCompact", sessionId=SESSION)
+    axe, pictures = _axe(), os.environ.get("PICTURES")
+    for name, path in VIEWS.items():
+        for width, height in _WIDTHS:
+            for scheme in ("light", "dark"):
+                look_like(chromium, width, height, scheme)
+                chromium.get(site.base + path)
+                if pictures:
+                    chromium.save_screenshot(str(Path(pictures, f"{name}-{width}-{scheme}.png")))
+                wide = chromium.execute_script("return document.documentElement.scrollWidth - innerWidth")
+                assert wide <= 0, f"{name} is {wide} pixels wider than {width}"
+                if axe is not None and width != _WIDTHS[2][0]:
+                    assert _findings(chromium, axe) == [], f"{name} {width} {scheme}"
+        assert complaints(chromium) == [], name
+
+
+def _axe() -> str | None:
+    """axe-core by npm; None where it cannot be had."""
+    script = _AXE / "package" / "axe.min.js"
+    if not script.exists():
+        _AXE.mkdir(parents=True, exist_ok=True)
+        try:
+            done = subprocess.run(["npm", "pack", "--silent", "axe-core@4"], cwd=_AXE, capture_output=True, text=True,
+                                  timeout=patience())  # fmt: skip
+        except OSError:
+            return None
+        if done.returncode:
+            return None
+        with tarfile.open(_AXE / done.stdout.split()[-1]) as packed:
+            packed.extractall(_AXE, filter="data")
+    return script.read_text()
+
+
+def _findings(driver: webdriver.Chrome, axe: str) -> list[str]:
+    """What axe finds serious or critical. It is given to the page by the driver, past the policy of the page."""
+    driver.execute_script(axe)
+    found = driver.execute_async_script(
+        "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']})"
+        ".then(found => done(found.violations), error => done([{id: String(error), impact: 'critical', nodes: []}]))"
+    )
+    grave = [each for each in found if each["impact"] in ("serious", "critical")]
+    return [f"{each['id']}: {[node['html'][:120] for node in each['nodes'][:3]]}" for each in grave]
+
+
+def test_it_is_live(chromium: webdriver.Chrome, site: Site, daemon: Daemon, record_property: Any) -> None:
+    """A message is there without a reload, in the session and in the overview."""
+    chromium.get(site.base + VIEWS["session"])
+    chromium.execute_script("window.same = true")
+    until(lambda: chromium.execute_script("return document.readyState") == "complete")
+    time.sleep(1)
+    begin = time.monotonic()
+    add(daemon, SESSION, "user", "Is **this** seen at once?")
+    until(lambda: "Is this seen at once?" in text(chromium, "#conversation"), "the message")
+    record_property("told", f"{(time.monotonic() - begin) * 1000:.0f} ms from addMessage to the page")
+    assert chromium.execute_script("return window.same")
+    until(lambda: "10 in chat" in text(chromium, ".facts"), "the count")
+    chromium.get(site.base)
+    chromium.execute_script("window.same = true")
+    time.sleep(1)
+    add(daemon, SESSION, "user", "And in the overview?")
+    until(lambda: "11 messages" in text(chromium), "the overview")
+    assert chromium.execute_script("return window.same")
+    assert complaints(chromium) == []
+
+
+def test_what_is_undone_in_the_page_is_undone_on_disk(chromium: webdriver.Chrome, site: Site, shop: Sample) -> None:
+    chat = shop.worktree / ".dagent" / "sessions" / f"chat_{SESSION}.json"
+    before = [each["id"] for each in json.loads(chat.read_text())["messages"]]
+
+    def here() -> list[str]:
+        return [each["id"] for each in json.loads(chat.read_text())["messages"]]
+
+    chromium.get(site.base + VIEWS["session"])
+    press(chromium, "g")
+    press(chromium, "g")
+    chromium.find_element(By.CSS_SELECTOR, "[data-verb=preview]").click()
+    until(lambda: chromium.find_elements(By.CSS_SELECTOR, "dialog[open] .main"), "the preview")
+    assert "Compact this session?" in text(chromium, "dialog[open]") and here() == before
+    chromium.find_element(By.CSS_SELECTOR, "dialog[open] .main").click()
+    until(lambda: len(here()) < len(before), "the compaction")
+    chromium.get(site.base + VIEWS["compactions"])
+    chromium.find_element(By.CSS_SELECTOR, ".time-line [data-verb=undo]").click()
+    until(lambda: here() == before, "the undo")
+    until(lambda: "undone" in text(chromium, ".time-line"), "the time line")
+    assert complaints(chromium) == []
+
+
+def test_it_is_used_with_the_keyboard(chromium: webdriver.Chrome, site: Site) -> None:
+    chromium.get(site.base)
+    press(chromium, "j")
+    press(chromium, "j")
+    assert "dev-task-login-cookie-in_dev" in text(chromium, ".chosen")
+    press(chromium, "k")
+    press(chromium, Keys.ENTER)
+    until(lambda: "session?" in chromium.current_url, "the session")
+    press(chromium, "?")
+    assert "next, previous" in text(chromium, "dialog[open]")
+    press(chromium, Keys.ESCAPE)
+    assert chromium.find_elements(By.CSS_SELECTOR, "dialog[open]") == []
+    press(chromium, "/")
+    press(chromium, f"stolen{Keys.ENTER}")
+    until(lambda: "search?q=stolen" in chromium.current_url, "the search")
+    press(chromium, "j")
+    press(chromium, Keys.ENTER)
+    until(lambda: chromium.find_elements(By.ID, "target"), "the message")
+    assert "can be stolen" in text(chromium, "#target")
+    press(chromium, "g")
+    press(chromium, "h")
+    until(lambda: chromium.current_url.endswith("/health"), "the health")
+
+
+def test_ten_thousand_messages(
+    chromium: webdriver.Chrome, site: Site, daemon: Daemon, shop: Sample, record_property: Any
+) -> None:
+    """All can be reached by scrolling, no more than some are in the page, and the page never hangs."""
+    daemon.call("project.pause", project=str(shop.root))  # or they would be compacted
+    said = "The callback starts again, `src/auth/callback.ts` says so.\n\n```ts\nseal(state)\n```\n"
+    for start in range(0, 10_000, 500):
+        batch = [{"role": "user" if number % 2 else "assistant", "content": f"Number {number}. {said}",
+                  "id": f"n{number}"} for number in range(start, start + 500)]  # fmt: skip
+        daemon.call("session.addMessages", sessionId="dev-task-login-cookie-in_dev", messages=batch)
+    chromium.get(f"{site.base}session?id=dev-task-login-cookie-in_dev")
+    chromium.execute_script(
+        "window.longest = 0; new PerformanceObserver(found => found.getEntries().forEach("
+        "each => { window.longest = Math.max(longest, each.duration) })).observe({entryTypes: ['longtask']})"
+    )
+    assert "Number 9999." in text(chromium, ".message:last-of-type")
+
+    def first() -> int:
+        return int(chromium.execute_script("return document.querySelector('.message').dataset.id.slice(1)"))
+
+    for _ in range(20):
+        before = first()
+        chromium.execute_script("window.scrollTo(0, 0)")
+        until(partial(lambda known: first() < known, before), "earlier messages")
+    assert first() <= 9950 - 20 * 50
+    held = chromium.execute_script("return document.querySelectorAll('.message').length")
+    assert held <= 700
+    longest = chromium.execute_script("return longest")
+    record_property("told", f"longest task while 1,000 of 10,000 messages were scrolled through: {longest:.0f} ms")
+    assert longest < _LONG_TASK * stretch()
+    chromium.get(f"{site.base}session?id=dev-task-login-cookie-in_dev&at=n42#target")
+    assert "Number 42." in text(chromium, "#target")
+    press(chromium, "G")
+    until(lambda: chromium.find_elements(By.CSS_SELECTOR, "[data-id=n90]"), "later messages")
+    assert complaints(chromium) == []
+
+
+def test_text_that_attacks_does_nothing(chromium: webdriver.Chrome, site: Site, daemon: Daemon, shop: Sample) -> None:
+    dagent = shop.worktree / ".dagent"
+    named = {"id": "login", "name": hostile.ONE_LINE, "description": hostile.EVERYTHING, "branchName": hostile.ONE_LINE}
+    (dagent / "feature.json").write_text(json.dumps(named))
+    nodes = [{"id": hostile.SCRIPT, "title": hostile.ONE_LINE, "status": hostile.SCRIPT}]
+    (dagent / "dag.json").write_text(json.dumps({"nodes": nodes}))
+    tool = [
+        {"id": "t", "name": hostile.ONE_LINE, "input": {"file_path": hostile.ONE_LINE}, "result": hostile.EVERYTHING}
+    ]
+    add(daemon, SESSION, "assistant", hostile.EVERYTHING, metadata={"toolUse": tool, "model": hostile.ONE_LINE})
+    daemon.call("session.forceCompact", sessionId=SESSION)
+    for name, path in {**VIEWS, "search": "search?q=owned"}.items():
+        chromium.get(site.base + path)
+        chromium.execute_script("document.querySelectorAll('details').forEach(each => { each.open = true })")
+        assert chromium.title != "owned"
+        assert (
+            chromium.execute_script(
+                "return [...document.querySelectorAll('main script, main img, main style, main iframe, main [onload], "
+                'main [onerror], main a[href^="javascript" i], main a[href^="data" i]\')].map(each => each.outerHTML)'
+            )
+            == []
+        )
+        assert complaints(chromium) == [], name
+
+
+def test_another_page_gets_nothing(chromium: webdriver.Chrome, site: Site, tmp_path: Path) -> None:
+    """One that is open in the same browser, which has the cookie: it cannot read, frame, listen or post."""
+    evil = tmp_path / "evil.html"
+    evil.write_text("<!doctype html><title>evil</title><body></body>")
+    chromium.get(evil.as_uri())
+    tried = chromium.execute_async_script(
+        """
+        const [base, done] = arguments;
+        const frame = document.createElement("iframe");
+        frame.src = base;
+        document.body.append(frame);
+        const listened = new Promise((resolve) => {
+          const stream = new EventSource(base + "events", { withCredentials: true });
+          stream.onopen = () => resolve("open");
+          stream.onerror = () => { stream.close(); resolve("refused"); };
+        });
+        const asked = (path, options) => fetch(base + path, { credentials: "include", ...options }).then(
+          (answer) => answer.type === "opaque" ? "opaque" : answer.status, () => "refused");
+        Promise.all([
+          listened, asked("", {}), asked("do", { method: "POST", body: "{}" }),
+          asked("do", { method: "POST", mode: "no-cors", body: "{}", headers: { "Content-Type": "text/plain" } }),
+          new Promise((resolve) => { frame.onload = () => resolve(frame.contentDocument ? "read" : "closed"); }),
+        ]).then(done);
+        """,
+        site.base,
+    )
+    assert tried == ["refused", "refused", "refused", "refused", "closed"]
+    chromium.get(site.base)
+    assert SESSION in text(chromium)  # our own is still let in
