@@ -26,8 +26,9 @@ ARGUMENTS = {
     "context": SESSION, "migrate": "--dry-run", "restore": SESSION, "agx": "list", "service": "status",
     "call": "daemon.ping", "events": "--since nonsense", "forget": f"{SESSION} --yes", "add": f"{SESSION} Hello",
     "clear": f"{SESSION} --yes", "archive": SESSION, "export": SESSION, "completion": "bash",
+    "mcp": "--print-config",
 }  # fmt: skip
-# `web` serves until Ctrl-C, and opens a browser: tests/web has it.
+# `web` serves until Ctrl-C, and opens a browser: tests/web has it. `mcp` serves until its input ends: tests/mcp.
 LAST = ("demo", "stop", "start", "restart", "forget", "remove")  # what the others would find gone, or somebody else's
 COMMANDS = sorted(cli.COMMANDS.keys() - {"web"}, key=lambda name: (name in LAST, name))
 SERVED = "a repository with a session, and the daemon serves it"
