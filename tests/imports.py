@@ -25,9 +25,23 @@ class Module:
         """`store` for dagentd.store.journal.journal; `dagentd` for the package itself."""
         return self.name.split(".")[1] if "." in self.name else self.name
 
-    def imported(self) -> Iterator[str]:
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All of the tree: a walk costs more than what is asked of it."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def imported(self) -> list[str]:
         """Dotted names; `from a import b` gives `a.b`, whether b is a module or something in one."""
-        for node in ast.walk(self.tree):
+        return list(self._imported())
+
+    @cached_property
+    def calls(self) -> list[tuple[ast.Call, str]]:
+        """Each with the name of what it calls."""
+        return [(node, ast.unparse(node.func)) for node in self.nodes if isinstance(node, ast.Call)]
+
+    def _imported(self) -> Iterator[str]:
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
@@ -43,7 +57,7 @@ def modules() -> list[Module]:
 def edges(every: list[Module]) -> dict[str, set[str]]:
     """Which modules of ours each module imports."""
     names = {module.name for module in every}
-    return {module.name: {found for name in module.imported() if (found := _ours(name, names))} for module in every}
+    return {module.name: {found for name in module.imported if (found := _ours(name, names))} for module in every}
 
 
 def cycle(graph: dict[str, set[str]]) -> list[str]:

@@ -95,7 +95,7 @@ def imports_that_lock_each_other(every: list[Module]) -> list[str]:
     return [
         f"{module.name}:{node.lineno} imports {node.module}: import it from {package}"
         for module in every
-        for function in ast.walk(module.tree)
+        for function in module.nodes
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.ImportFrom) and (package := str(node.module).rpartition(".")[0]) in imported
@@ -111,7 +111,7 @@ def _within(package: str, names: Iterable[str]) -> list[str]:
 def scattered_libraries(every: list[Module]) -> list[str]:
     complaints = []
     for library, home in HOMES.items():
-        importers = [m.name for m in every if any(name.split(".")[0] == library for name in m.imported())]
+        importers = [m.name for m in every if any(name.split(".")[0] == library for name in m.imported)]
         if len(importers) > 1 or any(not name.startswith(home) for name in importers):
             complaints.append(f"{library} is imported by {', '.join(importers)}; it belongs in one of {home}")
     return complaints
@@ -131,8 +131,8 @@ def prints(every: list[Module]) -> list[str]:
         f"{module.name}:{call.lineno} prints"
         for module in every
         if module.part != "cli"
-        for call in _calls(module)
-        if ast.unparse(call.func) in ("print", "sys.stdout.write", "sys.stderr.write")
+        for call, name in module.calls
+        if name in ("print", "sys.stdout.write", "sys.stderr.write")
     ]
 
 
@@ -142,8 +142,8 @@ def sleeps(every: list[Module]) -> list[str]:
         f"{module.name}:{call.lineno} sleeps"
         for module in every
         if module.part != "cli" and module.name not in SLEEPERS
-        for call in _calls(module)
-        if ast.unparse(call.func) in ("time.sleep", "sleep")
+        for call, name in module.calls
+        if name in ("time.sleep", "sleep")
     ]
 
 
@@ -152,9 +152,9 @@ def writes_beside_the_door(every: list[Module]) -> list[str]:
 
 
 def _writing(module: Module) -> Iterator[str]:
-    imported = set(module.imported())
-    for call in _calls(module):
-        if _writes(call, imported):
+    imported = set(module.imported)
+    for call, name in module.calls:
+        if _writes(call, name, imported):
             yield f"{module.name}:{call.lineno} writes: {ast.unparse(call)}"
 
 
@@ -164,18 +164,13 @@ def opens_beside_the_door(every: list[Module]) -> list[str]:
         f"{module.name}:{call.lineno} opens: {ast.unparse(call)}"
         for module in every
         if module.name.startswith(("dagentd.store.", "dagentd.jobs.context.")) and ".agx." not in module.name
-        for call in _calls(module)
-        if re.fullmatch(r"open|os\.(open|listdir|scandir|walk)|.*\.(iterdir|read_bytes|read_text|glob|rglob)",
-                        ast.unparse(call.func))
-    ]  # fmt: skip
+        for call, name in module.calls
+        if re.fullmatch(r"open|os\.(open|listdir|scandir|walk)|.*\.(iterdir|read_bytes|read_text|glob|rglob)", name)
+    ]
 
 
-def _calls(module: Module) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
-
-
-def _writes(call: ast.Call, imported: set[str]) -> bool:
-    holder, _, name = ast.unparse(call.func).rpartition(".")
+def _writes(call: ast.Call, called: str, imported: set[str]) -> bool:
+    holder, _, name = called.rpartition(".")
     for library, names in _WRITES.items():
         if name in names.split() and (holder == library or (not holder and f"{library}.{name}" in imported)):
             return True

@@ -1,7 +1,10 @@
-"""Tests that take turns: where many like cases each cost much, a run takes one of n of them, drawn anew each time.
+"""Which tests a run takes, and which of them first.
 
+Tests that take turns: where many like cases each cost much, a run takes one of n of them, drawn anew each time.
 `@pytest.mark.turns(3)` on a parametrised test, or as a module's `pytestmark`, takes a third of the cases of each test
 function. `make torture` takes all, and so does whoever names tests one by one.
+
+`@pytest.mark.early`: a test that takes very long begins at once, or at the end all the others would wait for it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from tests.torture.seeds import THOROUGH, of_the_run
 
 
 def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("early") is None)
     if THOROUGH or config.option.keyword or any("::" in argument for argument in config.args):
         return
     cases = defaultdict[str, list[pytest.Item]](list)

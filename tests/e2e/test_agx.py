@@ -74,9 +74,9 @@ def test_a_checkout_is_followed_at_once_and_so_is_a_commit(daemon: Daemon, serve
 
 
 def test_a_checkout_while_no_daemon_ran_is_found_at_its_start(daemon: Daemon, served: Path) -> None:
-    os.kill(daemon.pid, signal.SIGKILL)
+    os.kill(pid := daemon.pid, signal.SIGKILL)
     git(served, "checkout", "-q", "-b", "side")
-    until(lambda: not daemon.answers())
+    daemon.ends(pid)  # its lock may outlast its socket
     daemon.start()
     until(lambda: states() == {"side": "active", "main": "paused"})
 

@@ -18,8 +18,9 @@ from dagentd.rpc.methods import METHODS
 from tests.conftest import FEATURE, SampleProject
 from tests.e2e.daemon import Daemon, descriptors, lines, request, until
 from tests.patience import patience
+from tests.torture.seeds import THOROUGH
 
-CLIENTS, CALLS = 64, 200
+CLIENTS, CALLS = 64, 200 if THOROUGH else 80
 SESSIONS = [f"{agent}-feature-{FEATURE}" for agent in ("pm", "dev", "qa", "harness")]
 
 

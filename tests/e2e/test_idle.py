@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
+
 from tests.conftest import SampleProject
 from tests.e2e.daemon import Daemon, bytes_written, cpu_seconds, until
 
 FEATURES, SESSIONS, SECONDS = 20, ("pm", "dev", "qa", "harness", "merge"), 10
 
 
+@pytest.mark.early
 def test_idle_costs_no_cpu_and_writes_nothing(daemon: Daemon, project: SampleProject) -> None:
     for number in range(FEATURES):
         folder = project.root / ".dagent-worktrees" / f"f{number}" / ".dagent"

@@ -474,7 +474,7 @@ def test_a_leftover_that_is_being_written_at_the_start(place: Place, monkeypatch
             left.write_text(json.dumps(chat))
 
     monkeypatch.setattr(waiting, "time", SimpleNamespace(sleep=sleep))
-    with place.session(settle=30) as session:
+    with place.session(settle=0.5) as session:
         assert sorted(ids(session)) == ["a", "slow"]
     assert reader.temps(place.root) == []
 

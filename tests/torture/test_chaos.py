@@ -21,6 +21,7 @@ from tests.torture.seeds import drawn
 _LAST_WORDS = 5000  # characters of the daemon's log
 
 
+@pytest.mark.early
 @pytest.mark.timeout(1800)
 def test_nothing_is_lost_in_chaos(record_property: Callable[[str, object], None]) -> None:
     seed = drawn()
