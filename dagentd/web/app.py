@@ -18,7 +18,7 @@ from dagentd.errors import DagentdError, NotFound, Unreachable, expected
 from dagentd.web import verbs
 from dagentd.web.history import Histories
 from dagentd.web.html import Html, h, name
-from dagentd.web.link import OVER, Events, Link
+from dagentd.web.link import LOST, OVER, Events, Link
 from dagentd.web.pages.checkpoint import checkpoint_page
 from dagentd.web.pages.compactions import compactions_page
 from dagentd.web.pages.feature import feature_page
@@ -144,7 +144,7 @@ class Site:
 
     async def _heard(self) -> AsyncIterator[str]:
         async with self._events.heard() as queue:
-            yield "retry: 1000\n\n"
+            yield f"retry: 1000\n\n{_sent(LOST)}"  # what happened since the page was made
             while True:
                 try:
                     event = await asyncio.wait_for(queue.get(), _BEAT)
@@ -153,8 +153,12 @@ class Site:
                     continue
                 if event["type"] == OVER:
                     return
-                told = {key: event[key] for key in _TOLD if event.get(key) is not None}
-                yield f"data: {json.dumps(told)}\n\n"
+                yield _sent(event)
+
+
+def _sent(event: Raw) -> str:
+    told = {key: event[key] for key in _TOLD if event.get(key) is not None}
+    return f"data: {json.dumps(told)}\n\n"
 
 
 def _told(title: str, message: str, next_step: str) -> Page:

@@ -15,6 +15,7 @@ _LONG = 700.0  # seconds: a model may take five minutes, and another compaction 
 _AGAIN = 1.0  # seconds before a daemon that is away is looked for again
 _MOST = 1000  # events that a page may be behind
 OVER = "page:over"  # the last event of all
+LOST = {"type": "events:lost"}  # whoever hears it looks at everything anew
 _SLOW = ("session.previewCompaction", "session.forceCompact")
 
 
@@ -98,8 +99,7 @@ class Events:
             try:
                 with Client(timeout=_ANSWER) as client, client.subscribe() as events:
                     self._client = client
-                    if away:
-                        self._tell({"type": "page:back"})
+                    self._tell({"type": "page:back"} if away else LOST)
                     away = False
                     for event in events:
                         self._tell(event)
@@ -120,6 +120,6 @@ class Events:
             if queue.full():
                 while not queue.empty():
                     queue.get_nowait()
-                queue.put_nowait({"type": "events:lost"})
+                queue.put_nowait(LOST)
             else:
                 queue.put_nowait(event)

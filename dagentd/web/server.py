@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable
 from types import FrameType
@@ -16,7 +17,8 @@ _MOST = 200  # connections at once
 
 
 def serve(port: int, ready: Callable[[str], None], report: Report) -> None:
-    """Until it is interrupted. `ready` is told the address once there is somebody who answers there."""
+    """Until it is interrupted. `ready` is told the address once there is somebody who answers there and whom Ctrl-C
+    ends."""
     with _listening(port) as listener:
         site = Site(report)
         guard = Guard(site.app, listener.getsockname()[1])
@@ -36,8 +38,7 @@ def serve(port: int, ready: Callable[[str], None], report: Report) -> None:
             limit_concurrency=_MOST,
         )
         try:
-            ready(guard.address)
-            _Server(settings, site).run(sockets=[listener])
+            _Server(settings, site, lambda: ready(guard.address)).run(sockets=[listener])
         finally:
             site.close()
 
@@ -45,9 +46,14 @@ def serve(port: int, ready: Callable[[str], None], report: Report) -> None:
 class _Server(uvicorn.Server):
     """One that ends the streams of events first: it would wait for them, and then complain."""
 
-    def __init__(self, settings: uvicorn.Config, site: Site) -> None:
+    def __init__(self, settings: uvicorn.Config, site: Site, ready: Callable[[], None]) -> None:
         super().__init__(settings)
-        self._site = site
+        self._site, self._ready = site, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """In a thread: a browser in the terminal is waited for, and is answered meanwhile."""
+        await super().startup(sockets)
+        await asyncio.to_thread(self._ready)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._site.close()

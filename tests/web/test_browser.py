@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -14,6 +15,8 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -36,20 +39,41 @@ _AXE = Path("/var/tmp/dagentd-tools/axe-core")
 _LONG_TASK = 200  # milliseconds
 
 
-@pytest.fixture
-def chromium(site: Site, tmp_path: Path) -> Iterator[webdriver.Chrome]:
-    with browser(tmp_path / "browser") as driver:
-        look_like(driver, *_WIDTHS[1])
-        driver.get(site.address)
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    with browser(tmp_path_factory.mktemp("browser")) as driver:
         yield driver
 
 
+@pytest.fixture
+def chromium(site: Site, started: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
+    """One browser for all tests; the page is another for each, and nothing is left of the last."""
+    look_like(started, *_WIDTHS[1])
+    started.get(site.address)
+    yield started
+    started.get("about:blank")
+    complaints(started)
+
+
 def text(driver: webdriver.Chrome, selector: str = "main") -> str:
-    return str(driver.find_element(By.CSS_SELECTOR, selector).text)
+    """In one step: what is live may be replaced between two."""
+    return str(driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))
 
 
 def press(driver: webdriver.Chrome, keys: str) -> None:
-    driver.switch_to.active_element.send_keys(keys)
+    ActionChains(driver).send_keys(keys).perform()
+
+
+def click(driver: webdriver.Chrome, selector: str) -> None:
+    """The mouse; what is live may be replaced while it comes."""
+
+    def clicked() -> bool:
+        with contextlib.suppress(StaleElementReferenceException):
+            driver.find_element(By.CSS_SELECTOR, selector).click()
+            return True
+        return False
+
+    until(clicked, selector)
 
 
 def test_every_view_at_every_width_in_light_and_dark(chromium: webdriver.Chrome, site: Site, daemon: Daemon) -> None:
@@ -58,16 +82,18 @@ def test_every_view_at_every_width_in_light_and_dark(chromium: webdriver.Chrome,
     daemon.call("session.forceCompact", sessionId=SESSION)
     axe, pictures = _axe(), os.environ.get("PICTURES")
     for name, path in VIEWS.items():
+        chromium.get(site.base + path)
+        if axe is not None:
+            chromium.execute_script(axe)
         for width, height in _WIDTHS:
             for scheme in ("light", "dark"):
                 look_like(chromium, width, height, scheme)
-                chromium.get(site.base + path)
                 if pictures:
                     chromium.save_screenshot(str(Path(pictures, f"{name}-{width}-{scheme}.png")))
                 wide = chromium.execute_script("return document.documentElement.scrollWidth - innerWidth")
                 assert wide <= 0, f"{name} is {wide} pixels wider than {width}"
                 if axe is not None and width != _WIDTHS[2][0]:
-                    assert _findings(chromium, axe) == [], f"{name} {width} {scheme}"
+                    assert _findings(chromium) == [], f"{name} {width} {scheme}"
         assert complaints(chromium) == [], name
 
 
@@ -88,9 +114,8 @@ def _axe() -> str | None:
     return script.read_text()
 
 
-def _findings(driver: webdriver.Chrome, axe: str) -> list[str]:
-    """What axe finds serious or critical. It is given to the page by the driver, past the policy of the page."""
-    driver.execute_script(axe)
+def _findings(driver: webdriver.Chrome) -> list[str]:
+    """What axe finds serious or critical. It was given to the page by the driver, past the policy of the page."""
     found = driver.execute_async_script(
         "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']})"
         ".then(found => done(found.violations), error => done([{id: String(error), impact: 'critical', nodes: []}]))"
@@ -103,8 +128,6 @@ def test_it_is_live(chromium: webdriver.Chrome, site: Site, daemon: Daemon, reco
     """A message is there without a reload, in the session and in the overview."""
     chromium.get(site.base + VIEWS["session"])
     chromium.execute_script("window.same = true")
-    until(lambda: chromium.execute_script("return document.readyState") == "complete")
-    time.sleep(1)
     begin = time.monotonic()
     add(daemon, SESSION, "user", "Is **this** seen at once?")
     until(lambda: "Is this seen at once?" in text(chromium, "#conversation"), "the message")
@@ -113,7 +136,6 @@ def test_it_is_live(chromium: webdriver.Chrome, site: Site, daemon: Daemon, reco
     until(lambda: "10 in chat" in text(chromium, ".facts"), "the count")
     chromium.get(site.base)
     chromium.execute_script("window.same = true")
-    time.sleep(1)
     add(daemon, SESSION, "user", "And in the overview?")
     until(lambda: "11 messages" in text(chromium), "the overview")
     assert chromium.execute_script("return window.same")
@@ -130,13 +152,13 @@ def test_what_is_undone_in_the_page_is_undone_on_disk(chromium: webdriver.Chrome
     chromium.get(site.base + VIEWS["session"])
     press(chromium, "g")
     press(chromium, "g")
-    chromium.find_element(By.CSS_SELECTOR, "[data-verb=preview]").click()
+    click(chromium, "[data-verb=preview]")
     until(lambda: chromium.find_elements(By.CSS_SELECTOR, "dialog[open] .main"), "the preview")
     assert "Compact this session?" in text(chromium, "dialog[open]") and here() == before
-    chromium.find_element(By.CSS_SELECTOR, "dialog[open] .main").click()
+    click(chromium, "dialog[open] .main")
     until(lambda: len(here()) < len(before), "the compaction")
     chromium.get(site.base + VIEWS["compactions"])
-    chromium.find_element(By.CSS_SELECTOR, ".time-line [data-verb=undo]").click()
+    click(chromium, ".time-line [data-verb=undo]")
     until(lambda: here() == before, "the undo")
     until(lambda: "undone" in text(chromium, ".time-line"), "the time line")
     assert complaints(chromium) == []

@@ -143,7 +143,9 @@ def test_a_feature_draws_its_tasks(opened: Site, shop: Sample) -> None:
 
 
 def test_without_a_daemon_it_says_so_and_goes_on_when_there_is_one(opened: Site, daemon: Daemon) -> None:
+    pid = daemon.pid
     daemon.call("daemon.shutdown")
+    daemon.ends(pid)
     answer = opened.ask(opened.path)
     assert answer.status == 503 and "The daemon does not answer" in answer.text and "dagentd start" in answer.text
     daemon.run()
