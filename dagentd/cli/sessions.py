@@ -14,6 +14,9 @@ from dagentd.cli.output import Column
 from dagentd.cli.paused import in_brief
 from dagentd.cli.project import how_to_begin, json_option
 from dagentd.cli.verbs import Verbs, asking
+from dagentd.model import oneline
+
+_TITLE = 60  # characters: what was asked first, which may be a page
 
 
 @click.command()
@@ -78,7 +81,7 @@ def _print_followed(found: list[dict[str, Any]], root: str, below: bool) -> None
 def _followed(each: dict[str, Any]) -> tuple[object, ...]:
     deleted = "deleted by its agent" if each["transcript"] == "deleted" else ""
     note = ", ".join(filter(None, (each["status"] if each["status"] != "idle" else "", deleted)))
-    title, active = output.cut(each["title"] or "", 60), output.ago(each["lastActiveAt"])
+    title, active = oneline.cut(output.clean(each["title"] or ""), _TITLE), output.ago(each["lastActiveAt"])
     return each["id"], each["agent"], title, each["total"], output.size(each["size"]), active, note
 
 
