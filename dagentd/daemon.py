@@ -139,15 +139,21 @@ class Daemon:
             stack.callback(self._server.stop, _DRAIN)
             self._supervisor.ready()
             ready()
-            self._watching.start(self._watch())
-            self._agents.start()
+            self._attempt(self._begin)
             _log.info("dagentd %s is ready, projects served: %d", __version__, len(self.projects.stores()))
             self._wait()
             self._supervisor.stopping()
         return self._exit
 
+    def _begin(self) -> None:
+        """Not before we are ready: what this loads takes 100 ms. Clients may have taken all descriptors by then, and
+        it fails; so each beat begins what has not begun."""
+        if not self._watching.begun:
+            self._watching.start(self._watch())
+        if not self._agents.begun:
+            self._agents.start()
+
     def _watch(self) -> Watch:
-        """Not before we are ready: watchdog takes 60 ms to load."""
         given = self._settings.user.watch
         settle, ceiling = given.settle_ms / 1000, given.ceiling_ms / 1000
         return Watch(paths.cookie_file(), settle=settle, ceiling=ceiling, mode=given.mode, hurry=in_a_hurry)
@@ -220,8 +226,8 @@ class Daemon:
         self._tell()
         beat = min(_HEARTBEAT, self._supervisor.heartbeat or _HEARTBEAT)
         while not self._signals.wait(beat):
-            for act in (self._keep_lock, self._keep_socket, self._follow, self._adjust, self._awake, self._listen,
-                        self._tell, self._prove):  # fmt: skip
+            for act in (self._begin, self._keep_lock, self._keep_socket, self._follow, self._adjust, self._awake,
+                        self._listen, self._tell, self._prove):  # fmt: skip
                 self._attempt(act)
             self._agx.beat()
 

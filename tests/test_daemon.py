@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from types import SimpleNamespace
 
@@ -39,3 +40,31 @@ def test_what_goes_wrong_is_logged_once_and_shows_until_it_is_right(
     wrong = False
     daemon._attempt(act)
     assert own == {}
+
+
+def test_what_could_not_begin_is_begun_by_a_later_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients may have taken all descriptors when the modules behind it are loaded: the daemon ended of that."""
+    daemon, watching, agents = Daemon([], supervisor()), Part(failures=1), Part(failures=2)
+    own: dict[str, object] = {}
+    for name, part in (("_watching", watching), ("_agents", agents), ("_status", SimpleNamespace(own=own))):
+        monkeypatch.setattr(daemon, name, part, raising=False)
+    monkeypatch.setattr(daemon, "_watch", lambda: None)
+    for _ in range(3):
+        daemon._attempt(daemon._begin)
+        assert bool(own) == (not agents.begun)
+    daemon._attempt(daemon._begin)
+    assert (watching.tries, agents.tries) == (2, 3)
+
+
+class Part:
+    def __init__(self, failures: int) -> None:
+        self.tries, self._failures = 0, failures
+
+    @property
+    def begun(self) -> bool:
+        return self.tries > self._failures
+
+    def start(self, *_: object) -> None:
+        self.tries += 1
+        if not self.begun:
+            raise OSError(errno.EMFILE, "Too many open files")

@@ -43,6 +43,10 @@ class AgentsUpkeep:
             return Followed(self._state, lambda: self._settings().agents, self._projects,
                             lambda: self._settings().compaction.checkpoint_tokens)  # fmt: skip
 
+    @property
+    def begun(self) -> bool:
+        return self._intake is not None
+
     def start(self) -> None:
         from dagentd.agents import bulk
         from dagentd.agents.intake import Intake, command

@@ -58,13 +58,17 @@ class Watching:
         self._heads = Heads()
         self._closing = threading.Event()
 
+    @property
+    def begun(self) -> bool:
+        return self._watch is not None
+
     def start(self, watch: Watch) -> None:
         """What was asked for before is watched now, and looked at: something may have changed before."""
+        self._thread = threading.Thread(target=self._run, args=(watch,), name="watching", daemon=True)
         with self._lock:
             self._watch = watch
+            self._thread.start()
             self._follow()
-        self._thread = threading.Thread(target=self._run, args=(watch,), name="watching", daemon=True)
-        self._thread.start()
 
     def close(self) -> None:
         self._closing.set()
