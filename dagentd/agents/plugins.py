@@ -134,10 +134,12 @@ def wrong() -> list[Path]:
 def remove() -> None:
     """The copy, with what hooks left; what somebody else put there stays."""
     folder = paths.connect_dir()
-    own = {*files(), *((folder / "spool").iterdir() if (folder / "spool").is_dir() else ())}
+    spool = folder / "spool"
+    own = [*files(), folder / "arrived.json", *(spool.glob("*") if spool.is_dir() else ())]
     for path in own:
         if path.is_file() or path.is_symlink():
             disk.remove(path)
-    for place in sorted({each for path in own for each in path.parents if each.is_relative_to(folder)}, reverse=True):
+    places = {spool, *(each for path in own for each in path.parents if each.is_relative_to(folder))}
+    for place in sorted(places, reverse=True):
         if place.is_dir() and not any(place.iterdir()):
             disk.remove_folder(place)
