@@ -203,6 +203,13 @@ class Known:
             row = db.execute(sql, (read.key, _bytes(message_id))).fetchone()
         return row[0] if row else None
 
+    def start_of(self, read: Read, message_id: str) -> int | None:
+        """Where the first line of a message begins."""
+        with self.transaction() as db:
+            sql = "select start from messages where journal = ? and id = ?"
+            row = db.execute(sql, (read.key, _bytes(message_id))).fetchone()
+        return row[0] if row else None
+
     def count(self, keys: list[int]) -> int:
         """The messages of these parts, each once."""
         with self.transaction() as db:

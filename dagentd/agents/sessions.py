@@ -231,8 +231,32 @@ class Sessions:
         page = self._reading.messages(kept.agent, kept.key, kept.parts[0], start, end - start)
         return [each.document() for each in page], start > 0
 
-    def summaries(self, session_id: str) -> list[Summary]:
-        return self.conversation(session_id).summaries
+    def after(self, session_id: str, last: str | None) -> list[Document]:
+        """All messages behind one, or all where that is not known."""
+        kept = self._fresh(session_id)
+        if len(kept.parts) > 1:
+            every = self.conversation(session_id).messages
+            known = next((number for number, each in enumerate(every, 1) if each.id == last), 0)
+            return [each.document() for each in every[known:]]
+        read = self._known.read(kept.agent.name, kept.key, kept.parts[0].number)
+        known = self._known.seq_of(read, last) if last is not None else None
+        page = self._reading.messages(kept.agent, kept.key, kept.parts[0], 0 if known is None else known + 1)
+        return [each.document() for each in page]
+
+    def summary(self, session_id: str) -> Summary | None:
+        """The agent's own, where it compacted, the last time that it did."""
+        kept = self._fresh(session_id)
+        told = (self._reading.summary(kept.agent, kept.key, part) for part in reversed(kept.parts))
+        return next(filter(None, told), None)
+
+    def pinned(self, session_id: str) -> list[str]:
+        """What was pinned in it, in words."""
+        kept = self.find(session_id)
+        found = (
+            next(filter(None, (self._reading.said(kept.agent, kept.key, part, each) for part in kept.parts)), "")
+            for each in sorted(self.state(kept).pinned)
+        )
+        return [text for text in found if text]
 
     @contextlib.contextmanager
     def raw(self, session_id: str) -> Iterator[Iterator[bytes]]:

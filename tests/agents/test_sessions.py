@@ -127,7 +127,8 @@ def test_messages_are_those_since_the_last_compaction_and_history_is_all(place: 
     messages, total = place.sessions.messages(CLAUDE, 10)
     assert ([each["content"] for each in messages], total) == (["three"], 1)
     assert place.texts() == ["one", "two", "three"]
-    assert [each.text for each in place.sessions.summaries(CLAUDE)] == ["a summary"]
+    summary = place.sessions.summary(CLAUDE)
+    assert summary is not None and (summary.text, summary.trigger) == ("a summary", "auto")
     (listed,) = place.sessions.listed()
     assert (listed["messages"], listed["total"]) == (1, 3)
 
