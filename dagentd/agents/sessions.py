@@ -110,6 +110,20 @@ class Sessions:
         ]  # fmt: skip
         return sorted(chosen, key=lambda each: each["lastActiveAt"] or "", reverse=True)[:limit]
 
+    def of_project(self, root: str) -> list[tuple[Document, str]]:
+        """Its conversations but for subagents', the last active first, each with the folder that it was last in: an
+        agent may enter another worktree than the one that it began in."""
+        every = [kept for kept in self.all() if kept.parent is None and (owner := self.owner(kept)) is not None
+                 and owner.root == root]  # fmt: skip
+        self._catch_up(every)
+        reads = self._reads()
+        found = []
+        for kept in every:
+            read = reads.get((kept.agent.name, kept.key, kept.parts[-1].number))
+            about = self._summary(kept, reads)
+            found.append((about, (read.facts.get("last", {}).get("cwd") if read else None) or about["worktree"]))
+        return sorted(found, key=lambda each: each[0]["lastActiveAt"] or "", reverse=True)
+
     def _catch_up(self, every: list[Kept]) -> None:
         """With what was appended just now; what is taken in for the first time may be more than one would wait for."""
         reads, left = self._reads(), _WAITED_FOR
@@ -236,8 +250,8 @@ class Sessions:
         kept = self._fresh(session_id)
         if len(kept.parts) > 1:
             every = self.conversation(session_id).messages
-            known = next((number for number, each in enumerate(every, 1) if each.id == last), 0)
-            return [each.document() for each in every[known:]]
+            begin = next((number for number, each in enumerate(every, 1) if each.id == last), 0)
+            return [each.document() for each in every[begin:]]
         read = self._known.read(kept.agent.name, kept.key, kept.parts[0].number)
         known = self._known.seq_of(read, last) if last is not None else None
         page = self._reading.messages(kept.agent, kept.key, kept.parts[0], 0 if known is None else known + 1)

@@ -41,7 +41,7 @@ class AgentsUpkeep:
             with disk.explained(self._state):
                 disk.make_folders(self._state / "agents")
             return Followed(self._state, lambda: self._settings().agents, self._projects,
-                            lambda: self._settings().compaction.checkpoint_tokens)  # fmt: skip
+                            lambda: self._settings().compaction.checkpoint_tokens, self._announce)  # fmt: skip
 
     @property
     def begun(self) -> bool:

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from dagentd.model import oneline
+from dagentd.model import oneline, times
 from dagentd.model.redaction import redacted
 
 TAG = "dagentd-context"  # by which it is known again in a transcript: what we said is not told again
@@ -179,12 +179,13 @@ def _compacted(known: Known) -> list[_Part]:
     an order round."""
     own, has = known.compacted, _words(known.summary)
     said = [*known.decided, *known.pinned]
-    missing = _without([text for text in own.orders if not _is_in(text, has)], said)
-    rest = [*_listed(_missing(own.failing, has), "Failing: "), *_listed(_missing(own.open, has), "Open: ")]
+    missing = _without(_missing(own.orders, has), said)
+    failing, open_ones = (_without(_missing(texts, has), [*said, *own.orders]) for texts in (own.failing, own.open))
+    rest = [*_listed(failing, "Failing: "), *_listed(open_ones, "Open: ")]
     goal = [f"- {quoted(own.about, _GOAL)}"] if own.about.strip() and not _is_in(own.about, has) else []
-    end = " and not in its summary" if known.summary else ""
+    end = ", and not in its summary" if known.summary else ""
     return [
-        _Part(f"Ordered by the user earlier in this conversation{end}:", _listed(missing), 0.4),
+        _Part(f"Ordered by the user in this conversation{end}:", _listed(missing), 0.4),
         _Part(f"What this conversation is about{end}:", goal, 0.1),
         _Part(f"Failing or open when it was summed up{end}:", rest, 0.15),
     ]
@@ -193,12 +194,12 @@ def _compacted(known: Known) -> list[_Part]:
 def _work(work: Work) -> _Part:
     about = [f"- About: {quoted(work.about, _GOAL)}"] if work.about.strip() else []
     entries = [*about, *_listed(work.failing, "Failing: "), *_listed(work.open, "Open: ")]
-    when = f", last active {work.at[:16]}Z" if work.at else ""
+    when = f", last active {at}" if (at := _when(work.at)) else ""
     return _Part(f"Before, in this worktree ({_name(work.agent)} {_name(work.id)}{when}):", entries, 0.25)
 
 
 def _neighbour(near: Neighbour) -> str:
-    who = ", ".join(filter(None, (_name(near.agent), f"last at {near.at[:16]}Z" if near.at else "")))
+    who = ", ".join(filter(None, (_name(near.agent), f"last at work {at}" if (at := _when(near.at)) else "")))
     branch = quoted(near.branch, 80) if near.branch else "no branch"
     goal = f": {quoted(near.goal, 160)}" if near.goal.strip() else ""
     files = ", ".join(quoted(path, 120) for path in near.shared[:_NAMED])
@@ -209,7 +210,13 @@ def _neighbour(near: Neighbour) -> str:
 
 def _name(text: str) -> str:
     """Of ours: an id, or an agent's."""
-    return "".join(sign for sign in text if sign.isalnum() or sign in "-_. ")[:80]
+    return "".join(sign for sign in text if sign.isascii() and (sign.isalnum() or sign in "-_. "))[:80]
+
+
+def _when(at: str) -> str:
+    """To the minute."""
+    moment = times.parse(at)
+    return f"{times.iso(moment)[:16]}Z" if moment is not None else ""
 
 
 def _missing(texts: Sequence[str], has: str) -> list[str]:
