@@ -79,6 +79,10 @@ class Followed:
 
         return Openings(self)
 
+    def grew(self, session_id: str, total: int) -> None:
+        if "openings" in self.__dict__:
+            self.openings.grew(session_id, total)
+
     def tidy(self) -> None:
         """Seal what has been idle for a day; remove what has been for longer than the settings allow, if they do."""
         self.following.tidy()

@@ -58,33 +58,29 @@ class Neighbours:
         self._lock = threading.Lock()
         self._parted: dict[tuple[str, str], Changed] = {}
 
-    def of(self, mine: Checkout, project: Project, working: Mapping[Path, Mapping[str, Any]]) -> list[Neighbour]:
-        """The last active first. `working`: by worktree, what was last said there: `at`, `agent`, `goal`."""
+    def of(
+        self, mine: Checkout, project: Project, working: Mapping[Path, Mapping[str, Any]], *, files: bool = True
+    ) -> list[Neighbour]:
+        """The last active first. `working`: by worktree, what was last said there: `at`, `agent`, `goal`. Without
+        `files` only those in which something was said, and git is not asked."""
         others = [path for path in checkouts(project) if path != mine.path]
         active = [(at, path) for path in others if (at := _last_active(path, project, working.get(path, {})))]
         newest = sorted(active, key=lambda each: each[0], reverse=True)[:_MOST]
-        edited = _edited(mine) if newest else frozenset()
-        found = (self._neighbour(mine, edited, path, at, project, working.get(path, {})) for at, path in newest)
-        return [each for each in found if each is not None]
+        edited = parting.edited(mine.path) if files and newest else frozenset()
+        found = []
+        for at, path in newest:
+            theirs, said = checkout(path, project), working.get(path, {})
+            here, there = self._since_parted(project, mine, theirs) if files and theirs else (frozenset(), frozenset())
+            if theirs is not None and (there or said.get("at")):
+                shared = sorted(_shared(here | edited, there, path) if files else ())
+                told = (str(said.get("agent") or ""), _iso(at), str(said.get("goal") or ""))
+                found.append(Neighbour(str(path), theirs.head.branch or "", *told, shared))
+        return found
 
-    def _neighbour(
-        self, mine: Checkout, edited: frozenset[str], path: Path, at: float, project: Project, said: Mapping[str, Any]
-    ) -> Neighbour | None:
-        theirs = checkout(path, project)
-        if theirs is None:
-            return None
-        here, there = self._since_parted(project, mine.head, theirs.head)
-        there |= _edited(theirs)
-        if not there and not said.get("at"):
-            return None
-        shared = sorted(name for name in (here | edited) & there if not name.startswith(_OURS))
-        told = (str(said.get("agent") or ""), times.iso(datetime.fromtimestamp(at, UTC)), str(said.get("goal") or ""))
-        return Neighbour(str(path), theirs.head.branch or "", *told, shared)
-
-    def _since_parted(self, project: Project, mine: Head, theirs: Head) -> Changed:
-        if mine.commit is None or theirs.commit is None:
+    def _since_parted(self, project: Project, mine: Checkout, theirs: Checkout) -> Changed:
+        if mine.head.commit is None or theirs.head.commit is None:
             return frozenset(), frozenset()
-        pair = mine.commit, theirs.commit
+        pair = mine.head.commit, theirs.head.commit
         with self._lock:
             known = self._parted.pop(pair, None)
         if known is None:
@@ -119,8 +115,11 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
-def _edited(where: Checkout) -> frozenset[str]:
-    try:
-        return parting.edited(where.path)
-    except DagentdError:
-        return frozenset()
+def _shared(here: frozenset[str], there: frozenset[str], path: Path) -> frozenset[str]:
+    """What was changed here, and there: committed, or not yet."""
+    mine = frozenset(name for name in here if not name.startswith(_OURS))
+    return mine & (there | parting.edited(path, mine)) if mine else frozenset()
+
+
+def _iso(at: float) -> str:
+    return times.iso(datetime.fromtimestamp(at, UTC))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
 Begun = Literal["startup", "resume", "clear", "compact", "fork"]
 
 _PATIENCE = 0.2  # seconds: a hook gives up after 0.3
-_LATEST, _ROOM = 100, 250_000  # messages since the last checkpoint that are summed up at once, and their characters
+_LATEST = 300  # messages since the last checkpoint that are summed up while the agent waits
+_WHOLE, _IN_SHORT = (100_000, 2_000), (250_000, 100)  # characters of them, and of what a tool was given or gave back
+_BEHIND = 150  # messages after which the checkpoint of a conversation that goes on is made
+_BEGUN = 64  # conversations
 _RECORD = 8_000  # tokens that a record may have, of which the first lines are told
 _TASKS, _PINNED, _COMMITS = 3, 5, 8  # tasks, conversations that are looked into for pins, commits
 
@@ -79,31 +83,35 @@ class Openings:
         self._followed, self._neighbours = followed, Neighbours()
         self._lock = threading.Lock()
         self._running: set[tuple[str, ...]] = set()
+        self._begun: dict[str, int] = {}  # conversations that were told something, and how many messages were summed up
 
     def text(self, asked: Asked, store: Store, where: Checkout, settings: Settings) -> str:
         look = _Look(self._followed, self._neighbours, asked, store, where, settings)
-        found = self._within(_PATIENCE, look)
-        known = replace(Known(), **{name: value for part in found for name, value in part.items()})
+        found: list[Part] = []
+        thread = self._thread((str(where.path), asked.id), lambda: look.run(found.append))
+        if thread is not None:
+            thread.join(_PATIENCE)
+        known = replace(Known(), **{name: value for part in list(found) for name, value in part.items()})
         told = opening.compose(known, settings.agents.context_chars)
-        self._later(look)
+        self._goes_on(asked.id)
+        for session_id in look.behind:
+            self._catch_up(session_id)
         return told
 
-    def _within(self, seconds: float, look: _Look) -> list[Part]:
-        """What is found by then; a part that cannot be read costs only itself."""
-        found: list[Part] = []
-        threads = [
-            self._thread((name, str(look.where.path), look.asked.id), lambda job=job: found.append(job()))  # type: ignore[misc]
-            for name, job in look.parts().items()
-        ]
-        end = clock.monotonic() + seconds
-        for thread in filter(None, threads):
-            thread.join(max(0.0, end - clock.monotonic()))
-        return list(found)
+    def _goes_on(self, session_id: str) -> None:
+        with self._lock:
+            self._begun[session_id] = self._begun.pop(session_id, 0)
+            if len(self._begun) > _BEGUN:
+                del self._begun[next(iter(self._begun))]
 
-    def _later(self, look: _Look) -> None:
-        """Checkpoints, so that the next answer begins where this one ended."""
-        for session_id in look.behind:
-            self._thread(("checkpoint", session_id), lambda each=session_id: self._followed.checkpoint(each))  # type: ignore[misc]
+    def grew(self, session_id: str, total: int) -> None:
+        """Before its agent compacts it, most of it is summed up: then it must go quickly."""
+        if session_id in self._begun and total - self._begun[session_id] >= _BEHIND:
+            self._begun[session_id] = total
+            self._catch_up(session_id)
+
+    def _catch_up(self, session_id: str) -> None:
+        self._thread(("checkpoint", session_id), lambda: _in_vain(lambda: self._followed.checkpoint(session_id)))
 
     def _thread(self, key: tuple[str, ...], job: Callable[[], object]) -> threading.Thread | None:
         """None if the same is still being done for who asked before."""
@@ -115,8 +123,6 @@ class Openings:
         def run() -> None:
             try:
                 job()
-            except (DagentdError, OSError):
-                pass  # whoever shows that file or repository says what is wrong with it
             finally:
                 with self._lock:
                     self._running.discard(key)
@@ -124,6 +130,12 @@ class Openings:
         thread = threading.Thread(target=run, name="opening", daemon=True)
         thread.start()
         return thread
+
+
+def _in_vain(job: Callable[[], object]) -> None:
+    """Whoever shows that file or repository says what is wrong with it."""
+    with contextlib.suppress(DagentdError, OSError):
+        job()
 
 
 class _Look:
@@ -135,37 +147,29 @@ class _Look:
         self._followed, self._sessions, self._near = followed, followed.sessions, near
         self.asked, self.where, self._store, self._settings = asked, where, store, settings
         self._worktree = str(where.path)
-        self._lock = threading.RLock()
         self.behind: list[str] = []  # conversations whose checkpoint is not of all that was said
 
-    def parts(self) -> dict[str, Callable[[], Part]]:
+    def run(self, found: Callable[[Part], object]) -> None:
+        """One after the other, the most important first: who waits no longer has these. One that cannot be read costs
+        only itself."""
         own = {"compact": self._compacted, "resume": self._since, "startup": self._before, "clear": self._before}
-        parts = {"decided": self._decided, "feature": self._feature, "pinned": self._pinned, "near": self._neighbours}
-        return parts | ({self.asked.source: own[self.asked.source]} if self.asked.source in own else {})
+        mine = own.get(self.asked.source, dict)
+        for part in (self._decided, self._feature, mine, self._pinned, self._neighbours, self._shared):
+            _in_vain(lambda part=part: found(part()))  # type: ignore[misc]
 
     # --- what is shared -----------------------------------------------------------------------------------------
 
-    @property
-    def _features(self) -> list[FeatureFolder]:
-        with self._lock:
-            return self._found_features
-
     @cached_property
-    def _found_features(self) -> list[FeatureFolder]:
+    def _features(self) -> list[FeatureFolder]:
         return self._store.catalogue.features()
 
     @property
     def _mine(self) -> list[FeatureFolder]:
         return [each for each in self._features if str(each.tree.worktree) == self._worktree]
 
-    @property
+    @cached_property
     def _conversations(self) -> dict[str, list[Document]]:
         """By worktree, the last active first."""
-        with self._lock:
-            return self._found_conversations
-
-    @cached_property
-    def _found_conversations(self) -> dict[str, list[Document]]:
         places = [str(path) for path in neighbours.checkouts(self._store.project)]
         found: dict[str, list[Document]] = {}
         for about, cwd in self._sessions.of_project(str(self._store.project.root)):
@@ -205,12 +209,21 @@ class _Look:
         return {"pinned": texts}
 
     def _neighbours(self) -> Part:
+        """Where somebody said something: all else takes git some time."""
+        return {"neighbours": self._near.of(self.where, self._store.project, self._working, files=False)}
+
+    def _shared(self) -> Part:
+        return {"neighbours": self._near.of(self.where, self._store.project, self._working)}
+
+    @cached_property
+    def _working(self) -> dict[Path, dict[str, Any]]:
+        """What is being done, by worktree."""
         said = {Path(path): self._at_work(found[0]) for path, found in self._conversations.items() if path}
         for each in self._features:
             feature = summaries.feature(self._store, each)
             told = said.setdefault(each.tree.worktree, {})
             told["goal"] = told.get("goal") or feature.get("description") or feature.get("name")
-        return {"neighbours": self._near.of(self.where, self._store.project, said)}
+        return said
 
     def _at_work(self, about: Document) -> dict[str, Any]:
         return {"at": about["lastActiveAt"], "agent": self._title(about), "goal": about["title"]}
@@ -253,6 +266,7 @@ class _Look:
         last = next((each["lastActiveAt"] for each in mine), None)
         if last is None:
             return {}
+        self.behind.append(self.asked.id)
         commits = self._committed(last, "HEAD")
         base, name = self._base()
         moved = Base(name, self._committed(last, f"HEAD..{base}")) if base else Base()
@@ -284,9 +298,26 @@ class _Look:
 
 
 def _summed_up(before: Mapping[str, Any] | None, said: list[Document]) -> Record:
-    room = _ROOM
-    newest = [each for each in reversed(said) if (room := room - len(str(each))) >= 0]
-    return briefs.summed_up(dict(before or {}), newest[::-1], _RECORD, _about_tokens)
+    """The newest whole, those before them without what tools were given and gave back: to look for secrets in all of
+    that takes most of the time."""
+    found: list[Document] = []
+    used = 0
+    for each in reversed(said):
+        _, longest = _WHOLE if used < _WHOLE[0] else _IN_SHORT
+        short = {**each, "metadata": _without_long(each.get("metadata", {}), longest)}
+        if (used := used + len(str(short))) > _IN_SHORT[0]:
+            break
+        found.append(short)
+    return briefs.summed_up(dict(before or {}), found[::-1], _RECORD, _about_tokens)
+
+
+def _without_long(value: Any, longest: int) -> Any:
+    """A text is there or is not: a secret that is cut in two is not known as one."""
+    if isinstance(value, dict):
+        return {key: _without_long(each, longest) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_without_long(each, longest) for each in value]
+    return "" if isinstance(value, str) and len(value) > longest else value
 
 
 def _about_tokens(text: str) -> int:

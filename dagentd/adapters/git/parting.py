@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from dagentd.adapters.git.command import ask
 from dagentd.adapters.git.repository import check_no_pipes
+from dagentd.errors import DagentdError
 
+_ASKED = 500  # files: as many as an argument list surely has room for
 _MOST = 2000  # files of one side: a branch that moved everything says nothing about any of them
 
 
@@ -28,9 +31,22 @@ def _changed(common: Path, base: str, commit: str) -> frozenset[str]:
     return names if len(names) <= _MOST else frozenset()
 
 
-def edited(worktree: Path) -> frozenset[str]:
-    """What was changed there and is not committed; new files too, but for those in new folders."""
-    check_no_pipes(worktree)
-    told = ask(worktree, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
+def edited(worktree: Path, among: Collection[str] = ()) -> frozenset[str]:
+    """What was changed there and is not committed, of all files or among these; new files too, but for those in new
+    folders. Nothing where git cannot say."""
+    question = (
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--no-renames",
+        "--ignore-submodules=all",
+        "--",
+        *list(among)[:_ASKED],
+    )
+    try:
+        check_no_pipes(worktree)
+        told = ask(worktree, "--literal-pathspecs", *question, "--", *list(among)[:_ASKED])
+    except DagentdError:
+        return frozenset()
     names = (entry[3:] for entry in told.split("\0"))
     return frozenset(name for name in names if name and not name.endswith("/"))
