@@ -103,11 +103,13 @@ class Reading:
             for start, line in lines(part, read.pos):
                 batch.add(start, start + len(line) + 1, reader.feed(line))
                 if batch.is_full:
-                    self._note(batch, reader)
+                    if not self._note(batch, reader):
+                        return self.catch_up(agent, key, part, most)
                     batch = _Batch(self._known, read, part)
                 if end is not None and read.pos >= end:
                     break
-            self._note(batch, reader)
+            if not self._note(batch, reader):
+                return self.catch_up(agent, key, part, most)
             return int(read.facts.get("messages", 0))
 
     def behind(self, agent: Agent, kept: dict[str, list[Part]]) -> list[tuple[str, Part, int]]:
@@ -131,12 +133,13 @@ class Reading:
         read.version = version
         return read
 
-    def _note(self, batch: _Batch, reader: Reader) -> None:
-        """The words first: they are known by their line, and noting them twice changes nothing."""
+    def _note(self, batch: _Batch, reader: Reader) -> bool:
+        """The words first: they are known by their line, and noting them twice changes nothing. False if another
+        process was here first, as that which takes in what is much."""
         if batch.texts:
             self._words.add(self._words.journal(batch.part.path), batch.texts)
         batch.read.state, batch.read.pos = reader.state(), batch.end
-        self._known.add(batch.read, batch.messages, batch.usages, mark=batch.is_marked)
+        return self._known.add(batch.read, batch.begin, batch.messages, batch.usages, mark=batch.is_marked)
 
     def forget(self, agent: Agent, key: str, parts: list[Part]) -> None:
         with self._lock:
@@ -214,7 +217,7 @@ class _Batch:
 
     def __init__(self, known: Known, read: Read, part: Part) -> None:
         self._known, self.read, self.part = known, read, part
-        self._begin = self.end = read.pos
+        self.begin = self.end = read.pos
         self.messages: list[tuple[str, int]] = []
         self.usages: list[Usage] = []
         self.texts: list[Text] = []
@@ -223,7 +226,7 @@ class _Batch:
 
     @property
     def is_full(self) -> bool:
-        return self.end - self._begin >= _BATCH or self.is_marked
+        return self.end - self.begin >= _BATCH or self.is_marked
 
     def add(self, start: int, end: int, events: list[Event]) -> None:
         self.end = end

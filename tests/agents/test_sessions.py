@@ -14,6 +14,7 @@ from dagentd.adapters import clock
 from dagentd.agents import checkpoint, removing, usage
 from dagentd.agents import reading as reading_module
 from dagentd.agents.following import Following
+from dagentd.agents.keeping import Part
 from dagentd.agents.known import Known
 from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Sessions
@@ -339,3 +340,18 @@ def test_a_session_of_ours_may_have_such_a_name(place: Place) -> None:
     for name in ("claude-../../etc/passwd", f"claude-{'.' * 36}", f"claude-{ID}/x"):
         with pytest.raises(NotFound):
             place.sessions.find(name)
+
+
+def test_two_processes_that_read_the_same_lines_count_them_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The daemon answers whoever asks while a process takes in what is much."""
+    place.say(user("one", place.root, uuid="m1"), answer("two", place.root))
+    kept = place.sessions.find(CLAUDE)
+    other = Reading(Known(place.state / "agents.sqlite3"), None)
+
+    def overtaken(part: Part, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        monkeypatch.undo()
+        assert other.catch_up(kept.agent, kept.key, part) == 2
+        return reading_module.lines(part, start)
+
+    monkeypatch.setattr(reading_module, "lines", overtaken)
+    assert place.texts() == ["one", "two"]
