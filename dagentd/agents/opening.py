@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 Begun = Literal["startup", "resume", "clear", "compact", "fork"]
 
 _PATIENCE = 0.2  # seconds: a hook gives up after 0.3
-_LATEST = 300  # messages since the last checkpoint that are summed up while the agent waits
-_WHOLE, _IN_SHORT = (100_000, 2_000), (250_000, 100)  # characters of them, and of what a tool was given or gave back
+_LATEST = 200  # messages since the last checkpoint that are summed up while the agent waits
+_WHOLE, _IN_SHORT = (50_000, 2_000), (150_000, 100)  # characters of them, and of what a tool was given or gave back
 _BEHIND = 150  # messages after which the checkpoint of a conversation that goes on is made
 _BEGUN = 64  # conversations
 _RECORD = 8_000  # tokens that a record may have, of which the first lines are told
@@ -88,15 +88,16 @@ class Openings:
     def text(self, asked: Asked, store: Store, where: Checkout, settings: Settings) -> str:
         look = _Look(self._followed, self._neighbours, asked, store, where, settings)
         found: list[Part] = []
-        thread = self._thread((str(where.path), asked.id), lambda: look.run(found.append))
-        if thread is not None:
+        if (thread := self._thread((str(where.path), asked.id), lambda: self._run(look, found.append))) is not None:
             thread.join(_PATIENCE)
         known = replace(Known(), **{name: value for part in list(found) for name, value in part.items()})
-        told = opening.compose(known, settings.agents.context_chars)
         self._goes_on(asked.id)
+        return opening.compose(known, settings.agents.context_chars)
+
+    def _run(self, look: _Look, found: Callable[[Part], object]) -> None:
+        look.run(found)
         for session_id in look.behind:
             self._catch_up(session_id)
-        return told
 
     def _goes_on(self, session_id: str) -> None:
         with self._lock:
@@ -290,11 +291,10 @@ class _Look:
     def _record(self, session_id: str) -> Record:
         """Its checkpoint with what was said since, as much of that as is read at once."""
         before = self._sessions.state(self._sessions.find(session_id)).checkpoint or {}
-        said, _ = self._sessions.history(session_id, None, _LATEST)
-        at = next((number for number, each in enumerate(said, 1) if each["id"] == before.get("readUntil")), 0)
-        if at < len(said):
+        said = self._sessions.after(session_id, before.get("readUntil"), _LATEST)
+        if said:
             self.behind.append(session_id)
-        return _summed_up(before, said[at:])
+        return _summed_up(before, said)
 
 
 def _summed_up(before: Mapping[str, Any] | None, said: list[Document]) -> Record:

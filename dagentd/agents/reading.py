@@ -33,7 +33,7 @@ from dagentd.store.search_index import Row, SearchIndex, Text
 VERSION = 2  # of what is made here of the events of a line
 _PIECE = 1 << 20
 _BATCH = 2 << 20  # bytes of lines whose meaning is noted at a time
-_MARKED = 4 << 20  # bytes after which a transcript can be read from another place
+_MARKED = 1 << 20  # bytes after which a transcript can be read from another place
 _BEYOND = 4 << 20  # bytes after the last message of a page in which the results of its tools stand
 _PREVIEW = 200  # characters
 

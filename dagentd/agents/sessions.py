@@ -245,17 +245,18 @@ class Sessions:
         page = self._reading.messages(kept.agent, kept.key, kept.parts[0], start, end - start)
         return [each.document() for each in page], start > 0
 
-    def after(self, session_id: str, last: str | None) -> list[Document]:
-        """All messages behind one, or all where that is not known."""
+    def after(self, session_id: str, last: str | None, most: int | None = None) -> list[Document]:
+        """The messages behind one, or all where that is not known; or the last of them."""
         kept = self._fresh(session_id)
         if len(kept.parts) > 1:
             every = self.conversation(session_id).messages
             begin = next((number for number, each in enumerate(every, 1) if each.id == last), 0)
-            return [each.document() for each in every[begin:]]
+            return [each.document() for each in every[max(begin, len(every) - (most or len(every))) :]]
         read = self._known.read(kept.agent.name, kept.key, kept.parts[0].number)
         known = self._known.seq_of(read, last) if last is not None else None
-        page = self._reading.messages(kept.agent, kept.key, kept.parts[0], 0 if known is None else known + 1)
-        return [each.document() for each in page]
+        begin, total = 0 if known is None else known + 1, int(read.facts.get("messages", 0))
+        page = self._reading.messages(kept.agent, kept.key, kept.parts[0], max(begin, total - (most or total)))
+        return [each.document() for each in page] if begin < total else []
 
     def summary(self, session_id: str) -> Summary | None:
         """The agent's own, where it compacted, the last time that it did."""
