@@ -26,12 +26,14 @@ from dagentd.agents.conversation import (
     Usage,
 )
 from dagentd.agents.lines import Object, count, is_ours, line_id, mapping, objects, parse, string, without, words
+from dagentd.model.opening import TAG
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SUBAGENT = re.compile(r"agent-([A-Za-z0-9_-]{1,64})\.jsonl")
 # They begin with their type, and are nine tenths of a transcript: not worth parsing.
 _PLUMBING = (b'{"type":"api-request', b'{"type":"file-history', b'{"type":"queue-operation"', b'{"type":"progress"')
 _TOLD = (  # what the program puts into a user's turn
+    TAG,
     "system-reminder",
     "local-command-caveat",
     "local-command-stdout",
@@ -264,4 +266,4 @@ def _resume(uuid: str) -> tuple[str, ...]:
     return "claude", "--resume", uuid
 
 
-AGENT = Agent("claude-code", "claude", "Claude Code", 1, _roots, _place, _Reader, _resume)
+AGENT = Agent("claude-code", "claude", "Claude Code", 2, _roots, _place, _Reader, _resume)
