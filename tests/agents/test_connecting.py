@@ -41,9 +41,9 @@ def test_settings_are_byte_for_byte_as_before(settings: Path, before: bytes | No
     made = connecting.connect("claude-code", None)
     assert _entries(settings) == (str(paths.connect_dir() / "claude-code"), True)
     again = connecting.connect("claude-code", None)
-    assert (again.before, again.at >= made.at) == (before, True)
+    assert again.at >= made.at and connecting.connections() == [again]
     done = connecting.disconnect(again)
-    assert done.restored and (settings.read_bytes() if settings.exists() else None) == before
+    assert done.settings == {settings: True} and (settings.read_bytes() if settings.exists() else None) == before
     assert settings.parent.exists() == (before is not None)
     assert connecting.connections() == [] and not paths.connect_dir().exists()
 
@@ -60,7 +60,7 @@ def test_what_the_user_changed_since_stays(settings: Path, before: bytes | None)
         settings.write_bytes(before)
     made = connecting.connect("claude-code", None)
     settings.write_text(json.dumps({**json.loads(settings.read_text()), "theme": "dark"}))
-    assert not connecting.disconnect(made).restored
+    assert connecting.disconnect(made).settings == {settings: False}
     now, was = json.loads(settings.read_text()), json.loads(before or b"{}")
     assert now == {**was, "theme": "dark"}
 
@@ -72,7 +72,7 @@ def test_another_order_and_layout_is_no_change(settings: Path) -> None:
     made = connecting.connect("claude-code", None)
     fields = json.loads(settings.read_text())
     settings.write_text(json.dumps(dict(reversed(fields.items())), indent=7))
-    assert connecting.disconnect(made).restored and settings.read_bytes() == _ODD
+    assert connecting.disconnect(made).settings == {settings: True} and settings.read_bytes() == _ODD
 
 
 def test_settings_that_make_no_sense_are_left_alone(settings: Path) -> None:
