@@ -54,7 +54,9 @@ def disconnect(agent: str, everywhere: bool) -> None:
     worktree = _checkout(everywhere)
     found = [each for each in connecting.connections() if each.is_for(agent, worktree)]
     if not found:
-        raise NotFound(f"{AGENTS[agent].title} is not connected {connecting.where(worktree)}", hint="dagentd agents")
+        raise NotFound(
+            f"{AGENTS[agent].title} is not connected{f' in {worktree}' if worktree else ''}", hint="dagentd agents"
+        )
     tell_disconnected(found[0])
 
 
