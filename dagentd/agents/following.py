@@ -121,7 +121,7 @@ class Following:
             for each in look.files:
                 if each.agent is agent:
                     self._sort(each, seen.get(each.path), forgotten, found)
-        found.due.sort(key=lambda each: (isinstance(each.what, Attachment), -each.status.st_mtime))
+        found.due.sort(key=lambda each: (_rank(each.what), -each.status.st_mtime))
         return found
 
     def conversations_in(self, root: str) -> list[Conversations]:
@@ -159,10 +159,10 @@ class Following:
         if seen is None or seen.mark != mark_of(each.status):
             survey.due.append(each)
         elif seen.part is None:
-            if self._owners.of(seen.cwd) is not None:  # its project was registered since
-                survey.due.append(each)
+            if self._owners.of(seen.cwd) is not None or self.owner(each.agent, key) is not None:
+                survey.due.append(each)  # its project was registered since, or its conversation came later
             else:
-                survey.elsewhere += 1
+                survey.elsewhere += isinstance(each.what, Transcript)
 
     @property
     def _owners(self) -> Ownership:
@@ -190,7 +190,8 @@ class Following:
         mark = mark_of(source.status)
         if not parts and not self._claim(keep, agent, what, key, source):
             return None
-        part = self._continued(keep, key, source, parts, seen)
+        state = records.read(keep.state_file(key))
+        part = self._continued(source, parts, seen, state)
         new = part is None
         if part is None:
             self._check_room(source.status.st_size)
@@ -201,13 +202,13 @@ class Following:
         elif new and os.stat(source.path, follow_symlinks=False).st_mtime_ns != mark[3]:
             mark = (0, 0, -1, 0, 0)  # it was written to while it was copied: compared as a whole once more
         self.known.saw(agent.name, key, Seen(source.path, mark, part.number))
-        if source.path not in {each.path for each in seen}:
+        if state.source != str(source.path):  # it also moves back where it was
             records.append(keep.state_file(key), {"t": "source", "path": str(source.path)})
         return Gained(agent, key, part, more) if gained or new else None
 
-    def _continued(self, keep: Keep, key: str, source: Source, parts: list[Part], seen: list[Seen]) -> Part | None:
+    def _continued(self, source: Source, parts: list[Part], seen: list[Seen], state: records.State) -> Part | None:
         """The part that begins as this file does."""
-        mark, scrubbed = mark_of(source.status), records.read(keep.state_file(key)).scrubbed
+        mark, scrubbed = mark_of(source.status), state.scrubbed
         for part in _likely_first(parts, seen, mark):
             trusted = _is_trusted(part, seen, mark)
             if source.follows(part, trusted=trusted, scrubbed=scrubbed.get(part.number, ())):
@@ -219,12 +220,17 @@ class Following:
         owner = self.owner(agent, key)
         if owner is not None:
             return True
-        cwd = _first_folder(agent, what, source)
+        cwd = self._folder_elsewhere(agent, what.uuid) if what.subagent else None
+        cwd = cwd or _first_folder(agent, what, source)
         if (owner := self._owners.of(cwd)) is None:
             self.known.saw(agent.name, key, Seen(source.path, mark_of(source.status), None, cwd))
             return False
         records.append(keep.state_file(key), records.owned(owner))
         return True
+
+    def _folder_elsewhere(self, agent: Agent, uuid: str) -> str | None:
+        """Where a conversation was begun that is not ours: what belongs to it is not ours either."""
+        return next((seen.cwd for seen in self.known.seen_of(agent.name, uuid) if seen.part is None), None)
 
     def _copy(self, part: Part, source: Source) -> tuple[int, bool]:
         size = part.size()
@@ -244,6 +250,8 @@ class Following:
         """A file that is part of a conversation which is kept; another content under the same name stands beside it."""
         limit = self._settings().max_attachment
         if self.owner(found.agent, what.uuid) is None:
+            cwd = self._folder_elsewhere(found.agent, what.uuid)
+            self.known.saw(found.agent.name, what.uuid, Seen(found.path, mark_of(found.status), None, cwd))
             return
         if found.status.st_size <= limit:
             with contextlib.closing(Source(found.path, False)) as source:
@@ -302,6 +310,11 @@ def _key(found: Found) -> str | None:
 
 def _is_whole(what: Transcript | Attachment) -> bool:
     return isinstance(what, Transcript) and what.subagent is None
+
+
+def _rank(what: Transcript | Attachment) -> int:
+    """Conversations before what belongs to them, and is theirs whose they are."""
+    return 2 if isinstance(what, Attachment) else 0 if _is_whole(what) else 1
 
 
 def _likely_first(parts: list[Part], seen: list[Seen], mark: tuple[int, ...]) -> list[Part]:

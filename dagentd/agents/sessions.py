@@ -162,9 +162,8 @@ class Sessions:
         return "active" if moment and (clock.now() - moment).total_seconds() < ACTIVE else "idle"
 
     def is_present(self, kept: Kept) -> bool:
-        """Whether its agent still has it, where that last had it."""
-        source = self.state(kept).source
-        return source is not None and os.path.lexists(source)
+        """Whether its agent still has it, where that ever had it."""
+        return any(map(os.path.lexists, self.state(kept).sources))
 
     def get(self, session_id: str) -> Document:
         kept = self._fresh(session_id)

@@ -258,6 +258,18 @@ def test_a_deleted_one_is_put_back_where_it_was(place: Place) -> None:
     assert place.sessions.get(CLAUDE)["transcript"] == "present"
 
 
+def test_one_that_moves_to_and_fro_is_put_back_where_it_was_last(place: Place) -> None:
+    place.say(user("hello", place.root))
+    there = place.path().parent.with_name("-worktree") / place.path().name
+    there.parent.mkdir()
+    for one, other in ((place.path(), there), (there, place.path())):
+        one.rename(other)
+        place.look()
+        assert place.sessions.get(CLAUDE)["transcript"] == "present"
+    place.path().unlink()
+    assert removing.restore(place.following, place.sessions, CLAUDE) == [place.path()]
+
+
 def test_one_that_is_nowhere_else_expires_only_where_that_is_asked_for(place: Place) -> None:
     other = "22222222-2222-4333-8444-555555555555"
     place.say(user("the agent still has it", place.root), uuid=other)
