@@ -159,7 +159,7 @@ class Sessions:
         if state.archived_at is not None and not times.later(last, state.archived_at):
             return "archived"
         moment = times.parse(last)
-        return "active" if moment and (clock.now() - moment).total_seconds() < ACTIVE else "idle"
+        return "active" if moment and abs((clock.now() - moment).total_seconds()) < ACTIVE else "idle"
 
     def is_present(self, kept: Kept) -> bool:
         """Whether its agent still has it, where that ever had it."""
