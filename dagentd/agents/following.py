@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dagentd.adapters.files import disk
 from dagentd.adapters.files.flock import attempt, holder
-from dagentd.agents import finding, records
+from dagentd.agents import finding, ownership, records
 from dagentd.agents.conversation import Agent, Attachment, Facts, Transcript
 from dagentd.agents.finding import Found, Refused
 from dagentd.agents.keeping import Keep, Part, key_of
@@ -83,6 +83,7 @@ class Following:
         self._ownership: Ownership | None = None
         self._stored: int | None = None
         self._known_owners: dict[tuple[str, str], Owner] = {}  # nobody gives a conversation away
+        self._roots: dict[str, str] | None = None  # of projects by their ids, as of the last survey
 
     def agents(self) -> list[Agent]:
         """Those that are followed."""
@@ -93,7 +94,17 @@ class Following:
         return Keep(self.folder / agent.name)
 
     def owner(self, agent: Agent, key: str) -> Owner | None:
-        """Whose a kept conversation is: a subagent's is its parent's."""
+        """Whose a kept conversation is, where that is now: a subagent's is its parent's."""
+        owner = self._first_owner(agent, key)
+        return None if owner is None else self._now(owner)
+
+    def _now(self, owner: Owner) -> Owner:
+        if self._roots is None:
+            self._roots = _roots(self._projects())
+        return ownership.now(owner, self._roots)
+
+    def _first_owner(self, agent: Agent, key: str) -> Owner | None:
+        """As it was when it was taken in."""
         place = agent.name, key
         if place not in self._known_owners:
             states = (records.read(self.keep(agent).state_file(name)) for name in (key, key.partition(".")[0]))
@@ -109,9 +120,14 @@ class Following:
         """Look at every name in the agents' folders; nothing is read."""
         settings = self._settings()
         owners = [
-            owner for agent in self.all_agents for key in self.keep(agent).all() if (owner := self.owner(agent, key))
+            owner
+            for agent in self.all_agents
+            for key in self.keep(agent).all()
+            if (owner := self._first_owner(agent, key))
         ]
-        self._ownership = Ownership(self._projects(), owners, scope=settings.scope, ignored=settings.ignore_paths)
+        projects = self._projects()
+        self._roots = _roots(projects)
+        self._ownership = Ownership(projects, owners, scope=settings.scope, ignored=settings.ignore_paths)
         self._stored = None
         agents, found = self.agents(), Survey()
         look = finding.look(agents)
@@ -148,7 +164,8 @@ class Following:
             return known
         try:
             with contextlib.closing(Source(found.path, found.what.compressed)) as source:
-                return self._owners.of(_first_folder(found.agent, found.what, source))
+                owner = self._owners.of(_first_folder(found.agent, found.what, source))
+                return None if owner is None else self._now(owner)
         except DagentdError:  # it is told when it is taken in
             return None
 
@@ -217,8 +234,8 @@ class Following:
 
     def _claim(self, keep: Keep, agent: Agent, what: Transcript, key: str, source: Source) -> bool:
         """Whether a conversation that is new to us is ours to keep; whose it is stands beside it before it does."""
-        owner = self.owner(agent, key)
-        if owner is not None:
+        self._known_owners.pop((agent.name, key), None)  # another process may have purged it, and its records
+        if self._first_owner(agent, key) is not None:
             return True
         cwd = self._folder_elsewhere(agent, what.uuid) if what.subagent else None
         cwd = cwd or _first_folder(agent, what, source)
@@ -310,6 +327,10 @@ def _key(found: Found) -> str | None:
 
 def _is_whole(what: Transcript | Attachment) -> bool:
     return isinstance(what, Transcript) and what.subagent is None
+
+
+def _roots(projects: list[Registered]) -> dict[str, str]:
+    return {each.id: str(each.project.root) for each in projects}
 
 
 def _rank(what: Transcript | Attachment) -> int:
