@@ -106,7 +106,7 @@ class Reading:
             return int(read.facts.get("messages", 0))
 
     def behind(self, agent: Agent, kept: dict[str, list[Part]]) -> list[tuple[str, Part, int]]:
-        """The parts with lines that were not read, or by another version of ours, and how many bytes these have; 0 where
+        """The parts with lines that were not read, or by another version of ours, and how many bytes; 0 where
         that cannot be known: reading it tells why."""
         reads = {(read.name, read.part): read for read in self._known.all_read(agent.name)}
         found = []
