@@ -18,7 +18,7 @@ from dagentd.agents.known import Known
 from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Sessions
 from dagentd.agents.table import AGENTS
-from dagentd.errors import Conflict, InvalidInput, NotFound
+from dagentd.errors import Conflict, CorruptFile, InvalidInput, NotFound
 from dagentd.model import times
 from dagentd.model.project import Project
 from dagentd.settings.tables import Agents
@@ -239,6 +239,51 @@ def test_sealed_ones_are_read_and_searched(place: Place) -> None:
     assert place.found("elephant") == ["about the «elephant»"] and len(place.texts()) == 2
 
 
+def test_one_that_is_damaged_holds_up_no_other(place: Place) -> None:
+    """A disk may fail. The index has its words, its file has a beginning or not even that."""
+    other = "22222222-2222-4333-8444-555555555555"
+    place.say(*(user(f"about elephant {number}", place.root) for number in range(9)))
+    place.say(user("about the zebra and the elephant", place.root), uuid=other)
+    assert len(place.found("elephant")) == 10
+    part = place.sessions.find(CLAUDE).parts[0]
+    long_ago(part.path)
+    place.following.tidy()
+    data = part.sealed_path.read_bytes()
+    for damaged in (data[:60] + bytes(20) + data[80:], data[:60], b"nonsense", b""):
+        part.sealed_path.write_bytes(damaged)
+        grow(place.path(other), user("and more", place.root))
+        assert {each["id"] for each in place.sessions.listed()} == {CLAUDE, f"claude-{other}"}
+        assert f"claude-{other}" in [hit["sessionId"] for hit in place.sessions.search("elephant", None, None, 20)]
+    with pytest.raises(CorruptFile, match="cannot be unpacked"):
+        place.sessions.get(CLAUDE)
+
+
+def test_a_repository_that_moved_has_its_conversations(place: Place, tmp_path: Path) -> None:
+    place.say(user("hello", place.root), user("and", place.root / ".dagent-worktrees/x"))
+    later = "22222222-2222-4333-8444-555555555555"
+    before, place.root = place.root, place.root.rename(tmp_path / "moved")
+    place.stop()
+    place.start()
+    place.say(user("seen only afterwards", before), uuid=later)
+    listed = place.sessions.listed(roots={str(place.root)})
+    assert {(each["id"], each["worktree"]) for each in listed} == {
+        (CLAUDE, str(place.root)), (f"claude-{later}", str(place.root))
+    }  # fmt: skip
+
+
+def test_one_that_was_purged_is_whose_it_is_when_it_is_kept_again(place: Place) -> None:
+    """Another process purges; the daemon knows its owner still."""
+    place.say(user("hello", place.root))
+    assert place.sessions.listed()
+    knowing = place.following
+    place.start()
+    removing.forget(place.following, place.reading, place.sessions, CLAUDE, barred=False)
+    for found in knowing.survey().due:
+        knowing.take(found)
+    place.start()
+    assert [each["project"] for each in place.sessions.listed()] == [str(place.root)]
+
+
 def test_a_deleted_one_is_put_back_where_it_was(place: Place) -> None:
     place.say(user("hello", place.root))
     folder = place.path().with_suffix("")
@@ -256,6 +301,18 @@ def test_a_deleted_one_is_put_back_where_it_was(place: Place) -> None:
     place.look()
     assert len(place.sessions.find(CLAUDE).parts) == 1
     assert place.sessions.get(CLAUDE)["transcript"] == "present"
+
+
+def test_one_that_moves_to_and_fro_is_put_back_where_it_was_last(place: Place) -> None:
+    place.say(user("hello", place.root))
+    there = place.path().parent.with_name("-worktree") / place.path().name
+    there.parent.mkdir()
+    for one, other in ((place.path(), there), (there, place.path())):
+        one.rename(other)
+        place.look()
+        assert place.sessions.get(CLAUDE)["transcript"] == "present"
+    place.path().unlink()
+    assert removing.restore(place.following, place.sessions, CLAUDE) == [place.path()]
 
 
 def test_one_that_is_nowhere_else_expires_only_where_that_is_asked_for(place: Place) -> None:
