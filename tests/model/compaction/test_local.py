@@ -539,21 +539,21 @@ def test_doubt_is_no_order() -> None:
     assert listed(record(user("hm, not sure. I'll ask him on friday"), agent("Fine.")), "decisions") == []
 
 
-def test_of_very_many_orders_each_is_compared_only_with_those_that_share_its_words() -> None:
+def test_of_very_many_orders_each_is_compared_only_with_those_that_share_its_rare_words() -> None:
     """All with all took minutes for 8,000 orders."""
     sizes = list[int]()
 
     class Counted(frozenset[str]):
-        def __and__(self, other: Set[object]) -> frozenset[str]:
+        def __sub__(self, other: Set[object]) -> frozenset[str]:
             sizes.append(1)
-            return frozenset.__and__(self, other)
+            return frozenset.__sub__(self, other)
 
     said = [Order(f"Never call table{at} from thread{at % 7} of module{at % 11}.", f"m{at}") for at in range(2000)]
     said += [said[5], Order("Use queue5 instead of table1999 in module8.", "m2001")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orders, "content", lambda text, real=orders.content: Counted(real(text)))
         kept = orders.standing(said)
-    assert len(sizes) < 100 * len(said)
+    assert 0 < len(sizes) < 20 * len(said)
     assert [one.source for one in kept].count("m5") == 1 and kept[-2].source == "m5"  # where it was said last
     assert "m1999" not in [one.source for one in kept] and len(kept) == 2000
 
