@@ -59,6 +59,19 @@ def test_a_paste_decides_nothing_and_is_not_told_again() -> None:
     assert any(each.startswith("I get this when I open it:") for each in listed(found, "completed"))
 
 
+def test_what_a_compiler_or_a_linter_warns_of_is_no_user() -> None:
+    found = record(
+        user(
+            "/venv/sklearn/validation.py:605: FutureWarning: Never pass sparse frames, use to_numpy.\n"
+            "  warnings.warn(\n\nsrc/a.c:12:3: error: always return\n\nshall I care? :("
+        ),
+        agent("It is harmless: the frame is dense."),
+    )
+    assert listed(found, "decisions") == []
+    assert "validation.py" not in everything(found) and "warnings.warn" not in everything(found)
+    assert "shall I care? :(" in everything(found)
+
+
 def test_words_typed_into_a_refused_call_are_the_users() -> None:
     refused = (
         "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, "

@@ -31,6 +31,7 @@ _MACHINE = re.compile(
     | \[?\d{4}-\d\d-\d\d[T\s]|\[?\d\d:\d\d:\d\d|\w{3}\s+\d+\s\d\d:\d\d                    # clocks
     | (?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s/\S*\W+(?:HTTP/|\d{3}\b)|\d{1,3}(?:\.\d{1,3}){3}\b   # requests
     | \[?(?:debug|info|warn(?:ing)?|error|trace|fatal|notice)\]?\s*[:|\]]\s                # levels of logs
+    | (?:[A-Z]:)?[^\s:]+:\d+(?::\d+)?:\s+(?:\w*(?:error|warning)|note|[A-Z]{1,4}\d{2,4})\b   # compilers and linters
     | at\s+\S+.*[:(]\d+|File\s".+",\sline|Traceback|\w*(?:Error|Exception|Warning):\s      # traces
     | npm\s(?:ERR!|WARN|notice|error)|E\s{2,}\S|test\s\S+\s\.{3}\s|test\sresult:|thread\s'.*panicked|running\s\d+\stest
     | (?:PASS|FAIL|FAILED|ok|PASSED)\s+\S+[./:]|={4,}|-{5,}|_{4,}|\d+\s(?:passed
@@ -38,7 +39,7 @@ _MACHINE = re.compile(
     | (?:import|from\s\S+\simport|def|class|return|const|let|var|function|func|package|public|private|static
     |async\sdef|if|for|while|elif|else|try|except)\b[^.?!]*[:;{(]\s*$
     | [\w.\[\]"'>-]+\s*(?:=|:=|\+=|=>)\s*\S|"?[\w.-]+"?\s*:\s*(?:["'\[{]|\d+,?$|true|false|null)   # assignments, fields
-    | [{}()\[\];]+,?\s*$|</?[A-Za-z][^>]*>|\#!|//|/\*|\*\s@|\|.*\|\s*$|[│├└┌╭╰─━]|[📁📤🔍📂📄✅❌⚠✓✗✖●⎿⏺]
+    | [{}()\[\];]+,?\s*$|[\w.]+\(\s*$|</?[A-Za-z][^>]*>|\#!|//|/\*|\*\s@|\|.*\|\s*$|[│├└┌╭╰─━]|[📁📤🔍📂📄✅❌⚠✓✗✖●⎿⏺]
     )""",
     re.X | re.I,
 )  # fmt: skip
