@@ -15,7 +15,6 @@ from dagentd.model.compaction.turns import turn
 from dagentd.model.redaction import redacted_value
 
 _LOCAL = "local"
-_PAGE = 1000  # messages
 
 
 def of(sessions: Sessions, session_id: str, limit: int) -> dict[str, Any] | None:
@@ -23,27 +22,11 @@ def of(sessions: Sessions, session_id: str, limit: int) -> dict[str, Any] | None
     kept = sessions.find(session_id)
     before = sessions.state(kept).checkpoint or {}
     told = before.get("readUntil")
-    new = _messages_after(sessions, session_id, told if isinstance(told, str) else None)
-    if new:
+    if new := sessions.after(session_id, told if isinstance(told, str) else None):
         before = _made(before, new, session_id, limit)
         sessions.keep_checkpoint(session_id, before)
-    summaries = sessions.summaries(session_id)
-    return {**before, "agentSummary": _told(summaries[-1]) if summaries else None} if before else None
-
-
-def _messages_after(sessions: Sessions, session_id: str, last: str | None) -> list[dict[str, Any]]:
-    """Those since the one that the checkpoint was made up to; all where that is not known."""
-    found: list[dict[str, Any]] = []
-    before, more = None, True
-    while more:
-        page, more = sessions.history(session_id, before, _PAGE)
-        ids = [message["id"] for message in page]
-        if last in ids:
-            return page[ids.index(last) + 1 :] + found
-        found = page + found
-        before = ids[0] if ids else None
-        more = more and bool(ids)
-    return found
+    summary = sessions.summary(session_id)
+    return {**before, "agentSummary": _told(summary) if summary else None} if before else None
 
 
 def _made(before: dict[str, Any], new: list[dict[str, Any]], session_id: str, limit: int) -> dict[str, Any]:

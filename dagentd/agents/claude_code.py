@@ -38,12 +38,14 @@ from dagentd.agents.lines import (
     without,
     words,
 )
+from dagentd.model.opening import TAG
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SUBAGENT = re.compile(r"agent-([A-Za-z0-9_-]{1,64})\.jsonl")
 # They begin with their type, and are nine tenths of a transcript: not worth parsing.
 _PLUMBING = (b'{"type":"api-request', b'{"type":"file-history', b'{"type":"queue-operation"', b'{"type":"progress"')
 _TOLD = (  # what the program puts into a user's turn
+    TAG,
     "system-reminder",
     "local-command-caveat",
     "local-command-stdout",

@@ -27,6 +27,7 @@ from dagentd.agents.conversation import (
 )
 from dagentd.agents.lines import Object, count, is_ours, line_id, mapping, moment, parse, string, without, words
 from dagentd.model import times
+from dagentd.model.opening import TAG
 
 _NAME = re.compile(
     r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
@@ -35,6 +36,7 @@ _NAME = re.compile(
 # They are long, and say nothing that is not said elsewhere.
 _PLUMBING = (b'"type":"world_state"', b'"type":"item_completed"')
 _TOLD = (  # what the program puts into a user's turn, where it does not say of each part what it is
+    TAG,
     "environment_context",
     "user_instructions",
     "INSTRUCTIONS",
@@ -82,7 +84,7 @@ class _Reader:
                 return self._item(payload, at, line)
             case "compacted":
                 self._answer = ""
-                return [Summary(line_id(line), at, string(payload, "message"), "")]
+                return [Summary(line_id(line), at, without(string(payload, "message"), (TAG,)), "")]
             case "token_usage_record":
                 return self._recorded(payload, at)
             case "event_msg":

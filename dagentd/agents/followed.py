@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dagentd.agents import finding, removing
-from dagentd.agents.following import Following
+from dagentd.agents.conversation import Agent, Transcript
+from dagentd.agents.finding import Found
+from dagentd.agents.following import Following, Gained
 from dagentd.agents.known import Known
 from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Sessions
@@ -16,6 +19,9 @@ from dagentd.settings.tables import Agents as Settings
 from dagentd.settings.tables import Compaction
 from dagentd.store.registry import Registered
 
+if TYPE_CHECKING:
+    from dagentd.agents.opening import Openings
+
 
 class Followed:
     """In one folder of the user's state: `agents` has what is kept, and two caches stand beside it."""
@@ -23,8 +29,9 @@ class Followed:
     def __init__(
         self, state: Path, settings: Callable[[], Settings], projects: Callable[[], list[Registered]],
         checkpoint_tokens: Callable[[], int] = lambda: Compaction().checkpoint_tokens,
+        announce: Callable[[Gained, int], None] = lambda *_: None,
     ) -> None:  # fmt: skip
-        self._settings, self._checkpoint_tokens = settings, checkpoint_tokens
+        self._settings, self._checkpoint_tokens, self._announce = settings, checkpoint_tokens, announce
         there = (state / "agents").is_dir()  # who only reads makes nothing
         self.known = Known(state / "agents.sqlite3" if there else None)
         self.following = Following(state / "agents", self.known, settings, projects, tuple(AGENTS.values()))
@@ -52,6 +59,29 @@ class Followed:
         from dagentd.agents import checkpoint
 
         return checkpoint.of(self.sessions, session_id, self._checkpoint_tokens())
+
+    def take_in(self, agent: Agent, uuid: str, transcript: Path | None) -> None:
+        """What an agent wrote to its own transcript until now, where it says that this is, or as we know."""
+        known = [seen.path for seen in self.following.known.seen_of(agent.name, uuid)]
+        for path in [transcript] if transcript is not None else known:
+            found = finding.look_at(path, [each for each in self.following.agents() if each is agent])
+            if not isinstance(found, Found) or found.what != Transcript(uuid):
+                continue
+            while (gained := self.following.take(found)) is not None:
+                self._announce(gained, self.reading.catch_up(gained.agent, gained.name, gained.part))
+                if not gained.more:
+                    break
+
+    @cached_property
+    def openings(self) -> Openings:
+        """Loads what contexts and compaction need with its first use."""
+        from dagentd.agents.opening import Openings
+
+        return Openings(self)
+
+    def grew(self, session_id: str, total: int) -> None:
+        if "openings" in self.__dict__:
+            self.openings.grew(session_id, total)
 
     def tidy(self) -> None:
         """Seal what has been idle for a day; remove what has been for longer than the settings allow, if they do."""

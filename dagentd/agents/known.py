@@ -140,15 +140,20 @@ class Known:
             ).fetchall()
         return [_read(row) for row in rows]
 
-    def add(self, read: Read, messages: list[tuple[str, int]], usages: list[Usage], mark: bool) -> None:
-        """What some more lines told: all or nothing, so that the position speaks for every row. An answer counts once,
-        in whatever files it is, by its largest numbers."""
+    def add(self, read: Read, start: int, messages: list[tuple[str, int]], usages: list[Usage], mark: bool) -> bool:
+        """What some more lines from `start` on told: all or nothing, so that the position speaks for every row. An
+        answer counts once, in whatever files it is, by its largest numbers. False, and nothing, if another process has
+        read these lines meanwhile."""
         count = int(read.facts.get("messages", 0))
         state = json.dumps(read.state)
+        read.facts["messages"] = count + len(messages)
         with self.transaction() as db:
-            for seq, (message_id, start) in enumerate(messages, count):
-                db.execute("insert into messages values (?, ?, ?, ?)", (read.key, seq, _bytes(message_id), start))
-            read.facts["messages"] = count + len(messages)
+            sql = "update journals set version = ?, pos = ?, state = ?, facts = ? where key = ? and pos = ?"
+            done = db.execute(sql, (read.version, read.pos, state, json.dumps(read.facts), read.key, start))
+            if not done.rowcount:
+                return False
+            for seq, (message_id, line) in enumerate(messages, count):
+                db.execute("insert into messages values (?, ?, ?, ?)", (read.key, seq, _bytes(message_id), line))
             db.executemany(
                 f"insert into usage values ({','.join('?' * 10)}) on conflict (id) do update set {_LARGER}",
                 [(_bytes(use.key), read.key, use.at, use.model, use.input, use.output, use.cache_read, use.cache_write,
@@ -157,8 +162,7 @@ class Known:
             if mark:
                 db.execute("insert or replace into marks values (?, ?, ?, ?)",
                            (read.key, read.pos, read.facts["messages"], state))  # fmt: skip
-            db.execute("update journals set version = ?, pos = ?, state = ?, facts = ? where key = ?",
-                       (read.version, read.pos, state, json.dumps(read.facts), read.key))  # fmt: skip
+        return True
 
     def has(self, read: Read, message_id: str) -> bool:
         with self.transaction() as db:
@@ -196,6 +200,13 @@ class Known:
     def seq_of(self, read: Read, message_id: str) -> int | None:
         with self.transaction() as db:
             sql = "select seq from messages where journal = ? and id = ?"
+            row = db.execute(sql, (read.key, _bytes(message_id))).fetchone()
+        return row[0] if row else None
+
+    def start_of(self, read: Read, message_id: str) -> int | None:
+        """Where the first line of a message begins."""
+        with self.transaction() as db:
+            sql = "select start from messages where journal = ? and id = ?"
             row = db.execute(sql, (read.key, _bytes(message_id))).fetchone()
         return row[0] if row else None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -31,10 +31,10 @@ from dagentd.model.query import Query, indexed
 from dagentd.store.journal.index import discard
 from dagentd.store.search_index import Row, SearchIndex, Text
 
-VERSION = 1  # of what is made here of the events of a line
+VERSION = 2  # of what is made here of the events of a line
 _PIECE = 1 << 20
 _BATCH = 2 << 20  # bytes of lines whose meaning is noted at a time
-_MARKED = 4 << 20  # bytes after which a transcript can be read from another place
+_MARKED = 1 << 20  # bytes after which a transcript can be read from another place
 _BEYOND = 4 << 20  # bytes after the last message of a page in which the results of its tools stand
 _PREVIEW = 200  # characters
 
@@ -56,6 +56,16 @@ def lines(part: Part, start: int = 0) -> Iterator[tuple[int, bytes]]:
                 yield start, line
                 start += len(line) + 1
                 held = [following]
+
+
+def _line(agent: Agent, key: str, part: Part, start: int, end: int) -> list[Event]:
+    """What one line tells by itself; nothing where it cannot be read any more."""
+    try:
+        with contextlib.closing(part.opened_at(start)) as stream:
+            line = exactly(stream, end - start)
+    except DagentdError:
+        return []
+    return agent.reader(transcript(key), None).feed(line)
 
 
 @dataclass(frozen=True)
@@ -98,11 +108,13 @@ class Reading:
             for start, line in lines(part, read.pos):
                 batch.add(start, start + len(line) + 1, reader.feed(line))
                 if batch.is_full:
-                    self._note(batch, reader)
+                    if not self._note(batch, reader):
+                        return self.catch_up(agent, key, part, most)
                     batch = _Batch(self._known, read, part)
                 if end is not None and read.pos >= end:
                     break
-            self._note(batch, reader)
+            if not self._note(batch, reader):
+                return self.catch_up(agent, key, part, most)
             return int(read.facts.get("messages", 0))
 
     def behind(self, agent: Agent, kept: dict[str, list[Part]]) -> list[tuple[str, Part, int]]:
@@ -131,12 +143,13 @@ class Reading:
         read.version = version
         return read
 
-    def _note(self, batch: _Batch, reader: Reader) -> None:
-        """The words first: they are known by their line, and noting them twice changes nothing."""
+    def _note(self, batch: _Batch, reader: Reader) -> bool:
+        """The words first: they are known by their line, and noting them twice changes nothing. False if another
+        process was here first, as that which takes in what is much."""
         if batch.texts:
             self._words.add(self._words.journal(batch.part.path), batch.texts)
         batch.read.state, batch.read.pos = reader.state(), batch.end
-        self._known.add(batch.read, batch.messages, batch.usages, mark=batch.is_marked)
+        return self._known.add(batch.read, batch.begin, batch.messages, batch.usages, mark=batch.is_marked)
 
     def forget(self, agent: Agent, key: str, parts: list[Part]) -> None:
         with self._lock:
@@ -170,15 +183,27 @@ class Reading:
         """From the line itself: None if it is not what was indexed, or cannot be read any more."""
         agent, key = parts[part]
         message_id = row.id.partition(b"\0")[2].decode("utf-8", "surrogatepass")
-        try:
-            with contextlib.closing(part.opened_at(row.start)) as stream:
-                line = exactly(stream, row.end - row.start)
-        except DagentdError:
-            return None
-        said = [event for event in agent.reader(transcript(key), None).feed(line) if isinstance(event, Message)]
+        said = [event for event in _line(agent, key, part, row.start, row.end) if isinstance(event, Message)]
         return Hit(part, message_id, said[0].role, said[0].at, said[0].text) if said else None
 
     # --- messages -----------------------------------------------------------------------------------------------
+
+    def summary(self, agent: Agent, key: str, part: Part) -> Summary | None:
+        """The last one of a part, from its own line."""
+        held = self._known.read(agent.name, key, part.number).facts.get("summary")
+        if held is None:
+            return None
+        told = (each for each in _line(agent, key, part, held["start"], held["end"]) if isinstance(each, Summary))
+        return next((replace(each, trigger=held["trigger"]) for each in told), None)
+
+    def said(self, agent: Agent, key: str, part: Part, message_id: str) -> str:
+        """What a message says, from its first line; nothing if it is in none of this part."""
+        start = self._known.start_of(self._known.read(agent.name, key, part.number), message_id)
+        if start is None:
+            return ""
+        line = next(lines(part, start))[1]
+        found = agent.reader(transcript(key), None).feed(line)
+        return next((each.text for each in found if isinstance(each, Message)), "")
 
     def messages(self, agent: Agent, key: str, part: Part, first: int, count: int | None = None) -> list[Message]:
         """Those of one part from a number on, without reading what is long before or long after them."""
@@ -202,7 +227,7 @@ class _Batch:
 
     def __init__(self, known: Known, read: Read, part: Part) -> None:
         self._known, self.read, self.part = known, read, part
-        self._begin = self.end = read.pos
+        self.begin = self.end = read.pos
         self.messages: list[tuple[str, int]] = []
         self.usages: list[Usage] = []
         self.texts: list[Text] = []
@@ -211,7 +236,7 @@ class _Batch:
 
     @property
     def is_full(self) -> bool:
-        return self.end - self._begin >= _BATCH or self.is_marked
+        return self.end - self.begin >= _BATCH or self.is_marked
 
     def add(self, start: int, end: int, events: list[Event]) -> None:
         self.end = end
@@ -225,7 +250,7 @@ class _Batch:
                     if took := event.input + event.output + event.cache_read + event.cache_write:  # else it is a cost
                         facts["tokens"] = took
                 case Summary():
-                    self._compacted(event)
+                    self._compacted(event, start, end)
                 case Title():
                     if event.by == "user" or facts.get("titleBy") != "user":
                         facts["title"], facts["titleBy"] = event.text, event.by
@@ -259,9 +284,10 @@ class _Batch:
             name = f"{start}\0{message.id}".encode("utf-8", "surrogatepass")
             self.texts.append(Text(name, start, end, at, indexed(message.text)))
 
-    def _compacted(self, summary: Summary) -> None:
+    def _compacted(self, summary: Summary, start: int, end: int) -> None:
+        facts = self.read.facts
+        facts["summary"] = {"start": start, "end": end, "trigger": summary.trigger}
         if summary.trigger != "rewind":
-            facts = self.read.facts
             facts["since"] = int(facts.get("messages", 0)) + len(self.messages)
             facts["summaries"] = int(facts.get("summaries", 0)) + 1
             self._mark()

@@ -110,6 +110,20 @@ class Sessions:
         ]  # fmt: skip
         return sorted(chosen, key=lambda each: each["lastActiveAt"] or "", reverse=True)[:limit]
 
+    def of_project(self, root: str) -> list[tuple[Document, str]]:
+        """Its conversations but for subagents', the last active first, each with the folder that it was last in: an
+        agent may enter another worktree than the one that it began in."""
+        every = [kept for kept in self.all() if kept.parent is None and (owner := self.owner(kept)) is not None
+                 and owner.root == root]  # fmt: skip
+        self._catch_up(every)
+        reads = self._reads()
+        found = []
+        for kept in every:
+            read = reads.get((kept.agent.name, kept.key, kept.parts[-1].number))
+            about = self._summary(kept, reads)
+            found.append((about, (read.facts.get("last", {}).get("cwd") if read else None) or about["worktree"]))
+        return sorted(found, key=lambda each: each[0]["lastActiveAt"] or "", reverse=True)
+
     def _catch_up(self, every: list[Kept]) -> None:
         """With what was appended just now; what is taken in for the first time may be more than one would wait for."""
         reads, left = self._reads(), _WAITED_FOR
@@ -231,8 +245,33 @@ class Sessions:
         page = self._reading.messages(kept.agent, kept.key, kept.parts[0], start, end - start)
         return [each.document() for each in page], start > 0
 
-    def summaries(self, session_id: str) -> list[Summary]:
-        return self.conversation(session_id).summaries
+    def after(self, session_id: str, last: str | None, most: int | None = None) -> list[Document]:
+        """The messages behind one, or all where that is not known; or the last of them."""
+        kept = self._fresh(session_id)
+        if len(kept.parts) > 1:
+            every = self.conversation(session_id).messages
+            begin = next((number for number, each in enumerate(every, 1) if each.id == last), 0)
+            return [each.document() for each in every[max(begin, len(every) - (most or len(every))) :]]
+        read = self._known.read(kept.agent.name, kept.key, kept.parts[0].number)
+        known = self._known.seq_of(read, last) if last is not None else None
+        begin, total = 0 if known is None else known + 1, int(read.facts.get("messages", 0))
+        page = self._reading.messages(kept.agent, kept.key, kept.parts[0], max(begin, total - (most or total)))
+        return [each.document() for each in page] if begin < total else []
+
+    def summary(self, session_id: str) -> Summary | None:
+        """The agent's own, where it compacted, the last time that it did."""
+        kept = self._fresh(session_id)
+        told = (self._reading.summary(kept.agent, kept.key, part) for part in reversed(kept.parts))
+        return next(filter(None, told), None)
+
+    def pinned(self, session_id: str) -> list[str]:
+        """What was pinned in it, in words."""
+        kept = self.find(session_id)
+        found = (
+            next(filter(None, (self._reading.said(kept.agent, kept.key, part, each) for part in kept.parts)), "")
+            for each in sorted(self.state(kept).pinned)
+        )
+        return [text for text in found if text]
 
     @contextlib.contextmanager
     def raw(self, session_id: str) -> Iterator[Iterator[bytes]]:

@@ -41,7 +41,7 @@ class AgentsUpkeep:
             with disk.explained(self._state):
                 disk.make_folders(self._state / "agents")
             return Followed(self._state, lambda: self._settings().agents, self._projects,
-                            lambda: self._settings().compaction.checkpoint_tokens)  # fmt: skip
+                            lambda: self._settings().compaction.checkpoint_tokens, self._announce)  # fmt: skip
 
     @property
     def begun(self) -> bool:
@@ -61,11 +61,16 @@ class AgentsUpkeep:
             followed.reading,
             announce=self._announce,
             watched=self._found,
-            tidy=followed.tidy,
+            tidy=self._tidy,
             on_bug=self._on_bug,
             process=much,
         )
         self._intake.start()
+
+    def _tidy(self) -> None:
+        self.followed.tidy()
+        if self._intake is not None and any(each["conversations"] for each in self._intake.kept):
+            assert self.followed.openings  # loaded now: an agent that begins waits for it
 
     def close(self) -> None:
         if self._intake is not None:
@@ -104,8 +109,9 @@ class AgentsUpkeep:
     def _announce(self, gained: Gained, total: int) -> None:
         owner = self.followed.following.owner(gained.agent, gained.name)
         root = owner.root if owner is not None else None
-        self._publish("session:updated", project=root, session_id=f"{gained.agent.prefix}-{gained.name}",
-                      action="message_added", total=total)  # fmt: skip
+        session_id = f"{gained.agent.prefix}-{gained.name}"
+        self._publish("session:updated", project=root, session_id=session_id, action="message_added", total=total)
+        self.followed.grew(session_id, total)
 
     def _found(self, folders: list[Path]) -> None:
         if self._folders != frozenset(folders):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,9 +25,8 @@ _LATEST = 500  # messages in chat that are read for it
 def of_session(store: Store, session: Session, about: dict[str, Any], settings: Settings, limit: int) -> str:
     """Of a session of ours: its checkpoint, and what was said since, which is summed up by rules and not kept."""
     said, _ = session.messages(_LATEST, include_internal=True)
-    turns = [turn(redacted_value(message) | {"id": message["id"]}) for message in said]
     room = max(limit, settings.compaction.checkpoint_tokens)
-    record, _ = local.compacted(record_of(session.checkpoint()), turns, room, tokens.count, clock.stamp())
+    record = summed_up(session.checkpoint(), said, room, tokens.count)
     context = session.read("context") or {}
     goal = record.goal or str(context.get("featureGoal") or "")
     named = {"branch": context.get("gitBranch"), "featureName": context.get("featureName")}
@@ -52,6 +51,14 @@ def of_conversation(
 def written(known: Handover, remembered: Sequence[Entry], settings: Settings, limit: int) -> str:
     decided, noted = ([each.text for each in remembered if each.decides is kind] for kind in (True, False))
     return redacted(brief.compose(replace(known, decided=decided, noted=noted), limit, Sizes(settings).count))
+
+
+def summed_up(
+    checkpoint: dict[str, Any] | None, said: Sequence[dict[str, Any]], room: int, count: Callable[[str], int]
+) -> Record:
+    """A checkpoint and what was said since, by rules; it is not kept."""
+    turns = [turn(redacted_value(message) | {"id": message["id"]}) for message in said]
+    return local.compacted(record_of(checkpoint), turns, room, count, clock.stamp())[0]
 
 
 def last_exchange(said: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

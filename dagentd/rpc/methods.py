@@ -23,6 +23,7 @@ from dagentd.rpc import (
     daemon_methods,
     followed_methods,
     memory_methods,
+    opening_methods,
     params,
     project_methods,
     results,
@@ -204,6 +205,7 @@ _ROWS = (
     Method("events.unsubscribe", params.Unsubscribe, daemon_methods.unsubscribe, results.Empty),
     Method("usage.report", params.UsageReport, followed_methods.usage_report, results.Usage, slow=True),
     Method("agents.list", params.Nothing, followed_methods.agents_list, results.Agents, slow=True),
+    Method("agents.sessionStart", params.SessionStart, opening_methods.session_start, results.Opening, slow=True),
     Method("rpc.discover", params.Nothing, daemon_methods.discover, results.Description),
 )
 

@@ -239,6 +239,17 @@ class Brief(Params):
     tokens: int = Field(default=2000, ge=200, le=20_000)
 
 
+class SessionStart(Params):
+    """As the agent's hook has it. `sessionId` is the agent's own, `transcriptPath` where it says that its transcript
+    is."""
+
+    agent: Literal["claude-code", "codex"]
+    session_id: str = Field(pattern="^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+    cwd: str
+    source: Literal["startup", "resume", "clear", "compact", "fork"]
+    transcript_path: str | None = None
+
+
 class Remember(Params):
     """`text` is what is new; `confirms` makes a decision of a note. For `featureId`, else for `worktree`, else for the
     whole project. What is `by` an agent is a note, and for a worktree alone."""

@@ -165,6 +165,12 @@ class Brief(TypedDict):
     brief: str
 
 
+class Opening(TypedDict):
+    """Empty where there is nothing to say."""
+
+    text: str
+
+
 class Recalled(TypedDict):
     remembered: list[Remembered]
 

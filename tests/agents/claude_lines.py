@@ -43,13 +43,21 @@ def call(id: str, name: str, given: Any, cwd: Path | str) -> bytes:
     return said("assistant", [{"type": "tool_use", "id": id, "name": name, "input": given}], cwd, message=message)
 
 
-def result(id: str, text: str, cwd: Path | str) -> bytes:
-    return said("user", [{"type": "tool_result", "tool_use_id": id, "content": text}], cwd)
+def result(id: str, text: str, cwd: Path | str, **more: Any) -> bytes:
+    return said("user", [{"type": "tool_result", "tool_use_id": id, "content": text, **more}], cwd)
+
+
+def failed(id: str, text: str, cwd: Path | str) -> bytes:
+    return result(id, text, cwd, is_error=True)
 
 
 def compacted(summary: str, cwd: Path | str) -> bytes:
     boundary = dumped(type="system", subtype="compact_boundary", compactMetadata={"trigger": "auto"}, timestamp=at())
     return boundary + user(summary, cwd, isCompactSummary=True)
+
+
+def attachment(held: dict[str, Any], cwd: Path | str) -> bytes:
+    return dumped(type="attachment", attachment=held, uuid=str(uuid4()), timestamp=at(), cwd=str(cwd))
 
 
 def title(text: str) -> bytes:

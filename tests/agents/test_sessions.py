@@ -14,6 +14,7 @@ from dagentd.adapters import clock
 from dagentd.agents import checkpoint, removing, usage
 from dagentd.agents import reading as reading_module
 from dagentd.agents.following import Following
+from dagentd.agents.keeping import Part
 from dagentd.agents.known import Known
 from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Sessions
@@ -127,7 +128,8 @@ def test_messages_are_those_since_the_last_compaction_and_history_is_all(place: 
     messages, total = place.sessions.messages(CLAUDE, 10)
     assert ([each["content"] for each in messages], total) == (["three"], 1)
     assert place.texts() == ["one", "two", "three"]
-    assert [each.text for each in place.sessions.summaries(CLAUDE)] == ["a summary"]
+    summary = place.sessions.summary(CLAUDE)
+    assert summary is not None and (summary.text, summary.trigger) == ("a summary", "auto")
     (listed,) = place.sessions.listed()
     assert (listed["messages"], listed["total"]) == (1, 3)
 
@@ -395,3 +397,18 @@ def test_a_session_of_ours_may_have_such_a_name(place: Place) -> None:
     for name in ("claude-../../etc/passwd", f"claude-{'.' * 36}", f"claude-{ID}/x"):
         with pytest.raises(NotFound):
             place.sessions.find(name)
+
+
+def test_two_processes_that_read_the_same_lines_count_them_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The daemon answers whoever asks while a process takes in what is much."""
+    place.say(user("one", place.root, uuid="m1"), answer("two", place.root))
+    kept = place.sessions.find(CLAUDE)
+    other = Reading(Known(place.state / "agents.sqlite3"), None)
+
+    def overtaken(part: Part, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        monkeypatch.undo()
+        assert other.catch_up(kept.agent, kept.key, part) == 2
+        return reading_module.lines(part, start)
+
+    monkeypatch.setattr(reading_module, "lines", overtaken)
+    assert place.texts() == ["one", "two"]

@@ -95,6 +95,9 @@ def calls(root: str) -> dict[str, dict[str, Any]]:
         "agents.list": {},
         "memory.add": {"project": root, "text": "We use PostgreSQL 16.", "by": "user", "featureId": FEATURE},
         "memory.list": {"project": root, "by": "user"},
+        "agents.sessionStart": {
+            "agent": "claude-code", "sessionId": "0b1e5d0c-1111-4222-8333-444455556666", "source": "startup",
+            "cwd": f"{root}/.dagent-worktrees/{FEATURE}", "transcriptPath": f"{root}/no-transcript.jsonl"},
         "memory.withdraw": {"project": root, "id": "?", "by": "user"},
         "agx.new": {"project": root, "name": "side", "description": "Try another way", "tags": ["idea"]},
         "agx.list": {"project": root, "state": "active"},

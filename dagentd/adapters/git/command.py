@@ -106,14 +106,17 @@ def checkout_status(worktree: Path) -> CheckoutStatus:
 _MOST = 30  # the newest
 
 
-def commits_between(worktree: Path, first: str, last: str) -> list[tuple[str, str]]:
+def commits_between(
+    worktree: Path, first: str, last: str, *, own: Path | None = None, of: str = "HEAD"
+) -> list[tuple[str, str]]:
     """Short hash and subject, the oldest first, of what was committed between two moments; nothing where git cannot
-    say."""
+    say. `own` is its git folder, where that was looked up before; `of` another branch, or one less another."""
     # git counts in seconds: what was committed in the second of the first message was there before it.
     since, until = datetime.fromisoformat(first[:19]) + timedelta(seconds=1), last[:19]
     form = ("--first-parent", "--no-show-signature", f"--max-count={_MOST}", "--format=%h %s")
     try:
-        told = ask(worktree, "log", f"--since={since.isoformat()}Z", f"--until={until}Z", *form, "HEAD", "--")
+        there = (f"--git-dir={own}",) if own is not None else ()
+        told = ask(worktree, *there, "log", f"--since={since.isoformat()}Z", f"--until={until}Z", *form, of, "--")
     except DagentdError:
         return []
     pairs = (line.partition(" ") for line in reversed(told.splitlines()))

@@ -1,0 +1,164 @@
+"""What an agent is told when it begins, by the real daemon over the socket: transcripts as Claude Code writes them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agents.claude_lines import answer, attachment, call, compacted, dumped, failed, result, title, user
+from tests.agents.desk import ID, grow
+from tests.conftest import git
+from tests.e2e.daemon import Daemon, until
+from tests.e2e.dagentd import dagentd
+
+OTHER = "77777777-2222-4333-8444-555555555555"
+ORDER, KEPT = "Never store passwords in plain text.", "Always answer in English."
+
+
+class Shop:
+    """A repository with a login page in one worktree and a basket in another, and who works there."""
+
+    def __init__(self, daemon: Daemon, repo: Path, home: Path) -> None:
+        self.daemon, self.root, self.home = daemon, repo, home
+        (repo / "app.py").write_text("print()\n")
+        (repo / "spec.txt").write_text("\n")
+        git(repo, "add", ".")
+        git(repo, "commit", "-qm", "Begin")
+        self.login, self.basket = self.worktree("login"), self.worktree("basket")
+
+    def worktree(self, name: str) -> Path:
+        path = self.root.parent / f"shop-{name}"
+        git(self.root, "worktree", "add", "-q", "-b", f"feature/{name}", str(path))
+        return path
+
+    def transcript(self, uuid: str = ID) -> Path:
+        return self.home / ".claude/projects/-shop" / f"{uuid}.jsonl"
+
+    def says(self, *lines: bytes, uuid: str = ID) -> None:
+        """Taken in when this returns."""
+        grow(self.transcript(uuid), b"".join(lines))
+        size = self.transcript(uuid).stat().st_size
+        until(lambda: size in [each["size"] for each in self.daemon.call("session.list")["sessions"]], uuid)
+
+    def begins(self, where: Path, source: str = "startup", uuid: str = OTHER, **more: Any) -> str:
+        given = {"agent": "claude-code", "sessionId": uuid, "cwd": str(where), "source": source, **more}
+        return str(self.daemon.call("agents.sessionStart", **given)["text"])
+
+
+@pytest.fixture
+def shop(daemon: Daemon, repo: Path, home: Path) -> Shop:
+    shop = Shop(daemon, repo, home)
+    shop.transcript().parent.mkdir(parents=True)
+    daemon.register(repo)
+    daemon.start()
+    return shop
+
+
+def test_nothing_is_said_where_nothing_is_known(shop: Shop, home: Path) -> None:
+    assert shop.begins(home) == "" == shop.begins(home / "gone") == shop.begins(Path("not/absolute"))
+    assert shop.begins(shop.login) == "" == shop.begins(shop.login, "compact")
+
+
+def test_the_first_session_is_told_what_the_user_decided_and_the_last_one_left_open(shop: Shop) -> None:
+    dagentd("remember", "We use PostgreSQL 16.", cwd=shop.login)
+    shop.says(user("Add a login page with a session cookie.", shop.login), answer("I begin.", shop.login),
+              call("t1", "TodoWrite", {"todos": [{"content": "Rotate the cookie", "status": "pending"}]}, shop.login),
+              result("t1", "ok", shop.login), call("t2", "Bash", {"command": "pytest tests/login"}, shop.login),
+              failed("t2", "Exit code 1\nFAILED tests/login.py::test_cookie - KeyError", shop.login),
+              answer("One test fails.", shop.login))  # fmt: skip
+    told = shop.begins(shop.login)
+    for expected in ("“We use PostgreSQL 16.”", f"(Claude Code claude-{ID}", "About: “Add a login page",
+                     "Open: “Rotate the cookie”", "Failing: “`pytest tests/login`"):  # fmt: skip
+        assert expected in told, told
+    assert len(told) <= 4000
+    assert "PostgreSQL" not in shop.begins(shop.basket) and "cookie" in shop.begins(shop.login, "clear")
+    assert "login page" not in shop.begins(shop.login, uuid=ID), "a conversation is not told of itself"
+
+
+def test_after_a_compaction_an_order_that_the_summary_dropped_comes_back(shop: Shop) -> None:
+    """The summary is in the transcript, or is not yet: what the agent itself has then is not said again."""
+    shop.says(user(f"Add a login. {ORDER}", shop.login), answer("Done.", shop.login), user(KEPT, shop.login, uuid="m9"),
+              answer("Yes.", shop.login))  # fmt: skip
+    shop.daemon.call("session.pin", sessionId=f"claude-{ID}", messageId="m9")
+    before = shop.begins(shop.login, "compact", ID)
+    assert ORDER in before and before.count(KEPT) == 1
+
+    path = shop.transcript()
+    grow(path, compacted(f"Summary:\n1. A login was added.\n2. The user said: {KEPT}\n", shop.login))
+    told = shop.begins(shop.login, "compact", ID, transcriptPath=str(path))
+    assert ORDER in told and KEPT not in told and "not in its summary" in told
+    with_old = user("Go on.", shop.login) + answer("I do.", shop.login)
+    grow(path, with_old)
+    told = shop.begins(shop.login, "compact", ID, transcriptPath=str(path))
+    assert ORDER in told and KEPT in told, "the summary of a compaction before this one says nothing of it"
+
+
+def test_a_neighbour_and_the_files_in_common(shop: Shop) -> None:
+    (shop.login / "app.py").write_text("print('login')\n")
+    git(shop.login, "commit", "-qam", "Say login")
+    (shop.basket / "app.py").write_text("print('basket')\n")
+    (shop.basket / "alone.py").write_text("\n")
+    shop.says(user("Keep the basket over a reload.", shop.basket), title("Basket that lasts"))
+    told = shop.begins(shop.login)
+    near = next(line for line in told.splitlines() if "feature/basket" in line)
+    assert str(shop.basket) in near and "Claude Code" in near and "Basket that lasts" in near
+    assert "“app.py”" in near and "alone.py" not in near
+    assert "feature/login" in shop.begins(shop.basket) and not list(shop.root.rglob("*.lock"))
+
+
+def test_what_came_since_it_was_last_at_work(shop: Shop) -> None:
+    shop.says(user("Add a login.", shop.login, timestamp="2026-01-01T00:00:00.000Z"))
+    for where, subject in ((shop.login, "Mend the form"), (shop.root, "Raise the version")):
+        git(where, "commit", "-q", "--allow-empty", "-m", subject)
+    told = shop.begins(shop.login, "resume", ID)
+    in_branch, in_base = told.index("Mend the form"), told.index("Raise the version")
+    assert "New in this branch" in told[:in_branch] and "New in “m" in told[in_branch:in_base]
+    assert "Mend the form" not in shop.begins(shop.login)
+
+
+def test_an_agents_note_is_no_decision_and_stays_in_its_worktree(shop: Shop) -> None:
+    shop.daemon.call("memory.add", project=str(shop.root), text="Redis is needed.", by="agent",
+                     worktree=str(shop.login))  # fmt: skip
+    told = shop.begins(shop.login)
+    assert told.index("notes decide nothing") < told.index("Redis is needed.") and "Decided" not in told
+    assert "Redis" not in shop.begins(shop.basket)
+
+
+def test_an_agent_that_entered_another_worktree_is_at_work_there(shop: Shop) -> None:
+    shop.says(user("Look around.", shop.root), user("Now into the worktree.", shop.login))
+    assert "About: “Look around" in shop.begins(shop.login)
+
+
+def test_another_repository_gets_nothing_of_it(shop: Shop, tmp_path: Path) -> None:
+    """Not by being beside it, nor by a `.git` that says it is a worktree of it."""
+    dagentd("remember", "--project", "The shop is called Zebra.", cwd=shop.root)
+    assert "Zebra" in shop.begins(shop.login)
+    hostile = tmp_path / "hostile"
+    git(tmp_path, "init", "-q", str(hostile))
+    assert shop.begins(hostile) == ""
+    shutil.rmtree(hostile / ".git")
+    (hostile / ".git").write_text(f"gitdir: {shop.root}/.git/worktrees/shop-login\n")
+    assert shop.begins(hostile) == ""
+    nested = shop.login / "vendor"
+    git(tmp_path, "init", "-q", str(nested))
+    assert shop.begins(nested) == ""
+
+
+def test_what_it_said_is_never_found_nor_told_again(shop: Shop) -> None:
+    """In the three places where Claude Code writes it, and where an agent puts it into a user's turn."""
+    dagentd("remember", "We use walrus operators.", cwd=shop.login)
+    told = shop.begins(shop.login)
+    assert "walrus" in told
+    hook = {"hookName": "SessionStart:startup", "hookEvent": "SessionStart", "toolUseID": "1"}
+    shop.says(
+        attachment({"type": "hook_success", "stdout": told, "content": told, **hook}, shop.login),
+        attachment({"type": "hook_additional_context", "content": [told], **hook}, shop.login),
+        dumped(type="api-request-blob", role="user", content=[{"type": "text", "text": told}]),
+        user(f"{told}\nAdd a login.", shop.login), answer("Done.", shop.login),
+    )  # fmt: skip
+    assert shop.daemon.call("session.search", query="walrus")["hits"] == []
+    again = shop.begins(shop.login)
+    assert again.count("walrus") == 1 and "About: “Add a login.”" in again
