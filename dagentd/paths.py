@@ -65,6 +65,11 @@ def agents_dir() -> Path:
     return state_dir() / "agents"
 
 
+def connect_dir() -> Path:
+    """What agents run that are connected, and the word that their hooks leave."""
+    return state_dir() / "connect"
+
+
 def cookie_file() -> Path:
     """What the daemon touches to learn whether it still hears of changes."""
     return state_dir() / "cookie"

@@ -17,7 +17,7 @@ from dagentd import __version__
 from tests.conftest import git
 
 SOURCE = Path(__file__).parent.parent
-INGREDIENTS = ("dagentd", "hooks", "systemd", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
+INGREDIENTS = ("dagentd", "hooks", "plugins", "systemd", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
 
 
 def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -22,6 +22,7 @@ from dagentd.agents.conversation import Agent
 from dagentd.agents.finding import Found
 from dagentd.agents.following import Following, Gained, Parked, Survey
 from dagentd.agents.keeping import Part
+from dagentd.agents.notes import Notes
 from dagentd.agents.reading import Reading
 from dagentd.errors import DagentdError, expected
 from dagentd.model.problem import Problem
@@ -55,12 +56,12 @@ class Intake:
     matter."""
 
     def __init__(
-        self, following: Following, reading: Reading, *, announce: Announce, watched: Callable[[list[Path]], None],
-        tidy: Callable[[], None],
+        self, following: Following, reading: Reading, notes: Notes, *, announce: Announce,
+        watched: Callable[[list[Path]], None], tidy: Callable[[], None],
         on_bug: Callable[[BaseException], object], process: Callable[[], list[str]] | None,
     ) -> None:  # fmt: skip
         """`process` gives the command that does what is much; None: it is done here."""
-        self._following, self._reading = following, reading
+        self._following, self._reading, self._notes = following, reading, notes
         self._announce, self._watched, self._tidy_up = announce, watched, tidy
         self._on_bug, self._command = on_bug, process
         self._changed = threading.Condition()
@@ -125,7 +126,7 @@ class Intake:
         if not look:
             return
         self.survey = survey = self._following.survey()
-        self._watched(survey.watched)
+        self._watched([*survey.watched, self._notes.spool])
         self._count()
         unread = [each for _, behind in _behind(self._following, self._reading) for each in behind]
         self._forget_problems({str(found.path) for found in survey.due} | {str(part.path) for _, part, _ in unread})
@@ -139,6 +140,7 @@ class Intake:
         self._tidy()
 
     def _take_heard(self) -> None:
+        self.hear(self._named())
         with self._changed:
             heard, self._heard = list(self._heard), {}
         agents = self._following.agents()
@@ -148,6 +150,13 @@ class Intake:
                 self._take(found)
             elif found is None:  # a folder that came or went, or a file that moved
                 self._look = self._look or os.path.isdir(path) or not os.path.lexists(path)
+
+    def _named(self) -> Iterator[Path]:
+        """What hooks have told of: where that transcript was, and where that is not known all that is new."""
+        for note in self._notes.take():
+            seen = self._following.known.seen_of(note.agent, note.uuid) if note.uuid is not None else []
+            self._look = self._look or not seen
+            yield from (each.path for each in seen)
 
     def _here(self, due: list[Found]) -> None:
         self.progress = Progress(len(due), sum(found.status.st_size for found in due)) if due else None

@@ -50,6 +50,7 @@ class AgentsUpkeep:
     def start(self) -> None:
         from dagentd.agents import bulk
         from dagentd.agents.intake import Intake, command
+        from dagentd.agents.notes import Notes
 
         followed = self.followed
 
@@ -59,6 +60,7 @@ class AgentsUpkeep:
         self._intake = Intake(
             followed.following,
             followed.reading,
+            Notes(self._state / "connect"),
             announce=self._announce,
             watched=self._found,
             tidy=self._tidy,

@@ -67,6 +67,8 @@ COMMANDS = {
         "Remove a text, as a pasted key, from all kept conversations of other agents.",
     ),
     "agents": ("dagentd.cli.agents:agents", "Say whose conversations are kept, how many, and where."),
+    "connect": ("dagentd.cli.connect:connect", "Have an agent tell dagentd when something was said, and ask it."),
+    "disconnect": ("dagentd.cli.connect:disconnect", "Undo what `connect` did."),
     "usage": (
         "dagentd.cli.usage:usage",
         "Show the tokens that Claude Code and Codex took here, from their own transcripts.",
@@ -105,7 +107,7 @@ GROUPS = {
     "Keep and remove": ("archive", "restore", "migrate", "pause", "resume", "forget", "scrub"),
     "Repositories": ("projects", "hooks", "remove"),
     "The daemon": ("start", "stop", "restart", "run", "logs", "config", "service"),
-    "Other programs": ("agents", "usage", "mcp", "agx", "call", "events"),
+    "Other programs": ("agents", "connect", "disconnect", "usage", "mcp", "agx", "call", "events"),
 }
 
 _UNREACHABLE = 3

@@ -1,11 +1,15 @@
-"""`dagentd agents`: whose conversations are kept, and whose are not."""
+"""`dagentd agents`: whose conversations are kept, and who is connected."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import click
 
 from dagentd import paths
-from dagentd.agents import records
+from dagentd.agents import connecting, records
+from dagentd.agents.connecting import Connection
+from dagentd.agents.notes import Notes
 from dagentd.agents.table import AGENTS
 from dagentd.cli import output
 from dagentd.cli.output import Column
@@ -20,16 +24,17 @@ _agent = click.argument("agent", type=click.Choice(list(AGENTS)))
 @json_option
 @click.pass_context
 def agents(ctx: click.Context, as_json: bool) -> None:
-    """Say whose conversations are kept, how many, and where.
+    """Say whose conversations are kept, how many, and where, and which agents are connected.
 
     Kept are those of Claude Code and Codex in registered repositories and their worktrees: all that there were when
     dagentd first looked, and all lines since. Deleting one there does not delete it here; `dagentd forget` does.
     """
     if ctx.invoked_subcommand is not None:
         return
-    found = ask_of_all("agents.list")
+    found, connected = ask_of_all("agents.list"), connecting.connections()
+    last = Notes(paths.connect_dir()).last()
     if as_json:
-        output.print_json(found)
+        output.print_json({"agents": [_with_connections(each, connected, last) for each in found["agents"]]})
         return
     columns = [Column("agent", style="cyan"), Column("is"), Column("kept", right=True), Column("size", right=True),
                Column("its folder", wrap=True)]  # fmt: skip
@@ -37,6 +42,21 @@ def agents(ctx: click.Context, as_json: bool) -> None:
              output.size(each["bytes"]), each["folders"][0]) for each in found["agents"]]  # fmt: skip
     output.table(columns, rows)
     output.line(f"\nKept in {paths.agents_dir()}: one folder to back up.")
+    for each in connected:
+        output.line(_told(each, last.get(each.agent)))
+    if len({each.agent for each in connected}) < len(AGENTS):
+        output.line("`dagentd connect AGENT` has an agent ask dagentd, and be told what matters here.")
+
+
+def _with_connections(agent: dict[str, Any], known: list[Connection], last: dict[str, str]) -> dict[str, Any]:
+    mine = [each for each in known if each.agent == agent["name"]]
+    places = [{"worktree": each.raw()["worktree"], "at": each.at} for each in mine]
+    return {**agent, "connected": places, "lastHookAt": last.get(agent["name"])}
+
+
+def _told(found: Connection, last: str | None) -> str:
+    came = "no hook of it has come" if last is None else f"its last hook came {output.ago(last)}"
+    return f"{found.agent} is connected {found.where}, {output.ago(found.at)}; {came}."
 
 
 @agents.command()

@@ -130,6 +130,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "forget": ("dagentd forget pm-feature-login  # shows what it would remove, and asks",),
     "scrub": ("dagentd scrub sk-live-4711-abc  # shows where it is, and asks",),
     "agents": ("dagentd agents ignore codex",),
+    "connect": (
+        "dagentd connect claude-code",
+        "dagentd connect claude-code --project  # only in the checkout here",
+    ),
+    "disconnect": ("dagentd disconnect claude-code",),
     "agents ignore": ("dagentd agents ignore codex",),
     "agents follow": ("dagentd agents follow codex",),
     "usage": (

@@ -11,7 +11,9 @@ import click
 from dagentd.cli import output
 from dagentd.model import jsontext
 
-_SERVER = (sys.executable, "-m", "dagentd.mcp")  # without this command line, which an agent's process need not load
+# Without this command line, which an agent's process need not load. -P: it is started in a repository, and what is
+# there by the name of a module must not be loaded.
+_SERVER = (sys.executable, "-P", "-m", "dagentd.mcp")
 
 
 @click.command()

@@ -15,7 +15,7 @@ import click
 from dagentd import paths
 from dagentd.adapters import git
 from dagentd.adapters.files import disk
-from dagentd.agents import removing
+from dagentd.agents import connecting, removing
 from dagentd.cli import hooks, output
 from dagentd.cli.gone import print_list as print_gone
 from dagentd.cli.life import ensure_running, stop_daemon
@@ -233,6 +233,9 @@ def _end(purge: bool) -> None:
     if stop_daemon():
         output.line("- It was the last project: dagentd stopped.")
     if purge:
+        for each in connecting.connections():
+            connecting.disconnect(each)
+            output.line(f"- {each.agent} is no longer connected: its entries are out of {each.settings}.")
         removing.leave(paths.agents_dir())
         report, gone = uninstall.leave()
         tell_service(report)

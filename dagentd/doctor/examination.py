@@ -13,7 +13,7 @@ from dagentd import __version__, paths
 from dagentd import settings as loading
 from dagentd.adapters import clock, git
 from dagentd.adapters.files import disk, flock
-from dagentd.doctor import machine, project_checks
+from dagentd.doctor import agent_checks, machine, project_checks
 from dagentd.doctor.kinds import Mend, kind_of
 from dagentd.errors import Conflict, DagentdError, InvalidInput, NotAllowed, NotRunning, Unreachable, from_oserror
 from dagentd.model.problem import Finding, Findings, Problem, each_once
@@ -150,6 +150,9 @@ def _findings(answer: Answer) -> Iterator[Finding]:
         machine.index,
         machine.service,
         machine.watches,
+        agent_checks.plugin,
+        agent_checks.programs,
+        agent_checks.hooks,
     ):
         yield from _guarded(check)
     there = [each for each in registered if os.path.isdir(each.common_dir)]

@@ -86,6 +86,14 @@ def renew_service(_: Problem) -> str:
     return "The service starts this dagentd now; undo it with `dagentd service uninstall`."
 
 
+def connect_again(_: Problem) -> str:
+    from dagentd.agents import connecting
+
+    for each in connecting.connections():
+        connecting.connect(each.agent, each.worktree)
+    return f"The plug-ins were copied to {paths.connect_dir()} again; `dagentd disconnect` takes them away."
+
+
 def _project(problem: Problem) -> Project:
     """The one that the path of the problem lies in."""
     from dagentd.adapters import git
@@ -193,6 +201,13 @@ _WORK = (
     Kind("agents-parked", "There is no room for more conversations of other agents.",
          "Free space, raise `agents.max_bytes`, or `dagentd forget` some; the agents' own files stay meanwhile.",
          "degraded"),
+    Kind("agents-plugin", "What a connected agent runs of dagentd is gone, or of another version of dagentd.",
+         "dagentd connect AGENT", mend=connect_again),
+    Kind("agents-silent", "An agent is connected and has had conversations since, and none of its hooks came: they are"
+         " switched off, not trusted, or the plug-in was taken out.",
+         "Look at /plugin in Claude Code, at /hooks in Codex; or `dagentd disconnect AGENT`.", "note"),
+    Kind("agents-old", "A connected agent is older than the hooks that dagentd has for it.",
+         "Update the agent.", "note"),
     Kind("no-key", "`compaction.backend` is `anthropic`, and dagentd was given no key.",
          "Set `compaction.api_key_command`, or DAGENTD_API_KEY for the daemon.", "note"),
     Kind("claude-missing", "`compaction.backend` is `claude-cli`, and there is no claude command.",

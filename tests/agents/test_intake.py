@@ -11,6 +11,7 @@ from dagentd.agents import bulk, intake
 from dagentd.agents.followed import Followed
 from dagentd.agents.following import Gained
 from dagentd.agents.intake import Intake
+from dagentd.agents.notes import Notes
 from dagentd.model.project import Project
 from dagentd.settings.tables import Agents
 from dagentd.store.registry import Registered
@@ -36,8 +37,9 @@ class Served:
     def start(self, *, process: bool = False) -> Intake:
         command = intake.command(bulk.arguments(self.state, self.settings, self.registered))
         self.intake = Intake(
-            self.followed.following, self.followed.reading, announce=self._announce, watched=self._watch,
-            tidy=self.followed.tidy, on_bug=self.bugs.append, process=(lambda: command) if process else None,
+            self.followed.following, self.followed.reading, Notes(self.state / "connect"), announce=self._announce,
+            watched=self._watch, tidy=self.followed.tidy, on_bug=self.bugs.append,
+            process=(lambda: command) if process else None,
         )  # fmt: skip
         self.intake.start()
         return self.intake
