@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from dagentd.cli.project import Command, how_to_begin
+from dagentd.cli.project import Command, begun_in, how_to_begin, worktrees_of
 from dagentd.cli.verbs import asking
 from dagentd.errors import Conflict, DagentdError, NotFound
 
@@ -46,6 +46,7 @@ def session_meant_by(typed: str, where: Path, unknown: DagentdError, *, sure: bo
         there = {each["id"]: each for each in verbs.call("session.list")["sessions"]}
         gone = {each["id"]: each for each in verbs.call("session.list", status="gone")["sessions"]}
         begin = "" if there or gone else how_to_begin(where, verbs.call)
+        begin = begun_in(typed) if typed in worktrees_of(where, verbs.call) else begin
     if typed in there or typed in gone:
         raise unknown
     found = _with_part(typed, there) or _with_part(typed, gone)
