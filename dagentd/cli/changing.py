@@ -12,7 +12,7 @@ from dagentd import oneshot, paths
 from dagentd.adapters import git
 from dagentd.agents import removing
 from dagentd.cli import output
-from dagentd.cli.naming import session_argument
+from dagentd.cli.naming import lost_session_argument, session_argument
 from dagentd.cli.new import make_sure_of, yes_option
 from dagentd.cli.project import (
     json_option,
@@ -144,7 +144,7 @@ def _cleared(session: str, count: int) -> str:
 
 
 @click.command()
-@session_argument
+@lost_session_argument
 @click.option("--into", "feature", metavar="FEATURE", help="The feature to restore it into; without it, its own.")
 @click.option("--worktree", help="The worktree, where several have the feature.")
 @yes_option

@@ -88,6 +88,12 @@ def test_it_is_restored_by_a_part_of_its_name_into_a_feature_that_is_made(lose: 
     assert Path(dagentd_json("show", PM, cwd=project.root)["session"]["worktree"]).name == "fresh"
 
 
+def test_what_is_gone_is_meant_first_where_it_is_to_come_back(lose: Lose, project: SampleProject) -> None:
+    lose()
+    dagentd("new", OTHER, "--yes", cwd=project.root)
+    assert f"{PM} is back" in dagentd("restore", "pm-feature", "--into", OTHER, cwd=project.root)
+
+
 def test_a_running_daemon_serves_it_as_before(daemon: Daemon, project: SampleProject) -> None:
     daemon.run(project.root)
     where = {"project": str(project.root), "type": "feature", "agentType": "pm", "featureId": project.feature}
