@@ -12,7 +12,7 @@ from dagentd import oneshot, paths
 from dagentd.adapters import git
 from dagentd.agents import removing
 from dagentd.cli import output
-from dagentd.cli.naming import session_argument
+from dagentd.cli.naming import lost_session_argument, session_argument
 from dagentd.cli.new import make_sure_of, yes_option
 from dagentd.cli.project import (
     json_option,
@@ -144,13 +144,13 @@ def _cleared(session: str, count: int) -> str:
 
 
 @click.command()
-@session_argument
+@lost_session_argument
 @click.option("--into", "feature", metavar="FEATURE", help="The feature to restore it into; without it, its own.")
 @click.option("--worktree", help="The worktree, where several have the feature.")
 @yes_option
 @project_option
 @json_option
-def restore(session: str, feature: str | None, worktree: str | None, yes: bool, where: Path, as_json: bool) -> None:
+def restore(session: str, feature: str | None, worktree: str | None, may_add: bool, where: Path, as_json: bool) -> None:
     """Bring a session back whose worktree is gone, or a transcript that its agent has deleted.
 
     `dagentd sessions --gone` lists the former. Such a session goes on with the same journal: every message it ever had
@@ -162,7 +162,7 @@ def restore(session: str, feature: str | None, worktree: str | None, yes: bool, 
         lost = [each for each in gone if session in (each["id"], Path(each["kept"]).stem)]
         goal = feature or (lost[-1].get("featureId") if lost else None)
         if lost and goal and worktree is None:
-            make_sure_of(goal, git.project_at(where), verbs, yes)
+            make_sure_of(goal, git.project_at(where), verbs, may_add)
         found = verbs.call("session.restore", sessionId=session, featureId=feature, worktree=worktree)
     if as_json:
         output.print_json(found)
