@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,9 @@ from dagentd.adapters.files import atomic, disk, fileio
 from dagentd.adapters.files.atomic import BESIDE, left_beside
 from dagentd.agents import compressed
 from dagentd.errors import CorruptFile, LimitReached
+from dagentd.model.scrubbing import Spans, masked
 
 SEALED = ".zst"
-MARK = b"*"  # stands for each byte of a text that was scrubbed, so that every other byte stays where it is
 _MOST_PARTS = 999
 _ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
 _NAME = re.compile(rf"({_ID}(?:\.{_ID}){{0,2}})\.jsonl(?:\{SEALED})?")
@@ -171,9 +171,6 @@ def _check_equal(plain: Path, sealed: Path) -> None:
             raise CorruptFile("was not compressed as it is; it stays plain", path=plain, hint="Look at the disk.")
 
 
-Spans = Sequence[tuple[int, int]]  # places in a file, and how long they are
-
-
 def common(one: BinaryIO, other: BinaryIO, scrubbed: Spans = ()) -> tuple[int, bool, bool]:
     """How many bytes two streams have in common at least, from their beginning, and which of them ended there. Where
     the other one was scrubbed, they may differ."""
@@ -186,18 +183,6 @@ def common(one: BinaryIO, other: BinaryIO, scrubbed: Spans = ()) -> tuple[int, b
         same += shorter
         if shorter < _PIECE:
             return same, len(left) == shorter, len(right) == shorter
-
-
-def masked(data: bytes, start: int, spans: Spans) -> bytes:
-    """Bytes that begin at `start` of a file, with a mark of its length for each of these places."""
-    if not spans:
-        return data
-    changed = bytearray(data)
-    for at, length in spans:
-        first, last = max(0, at - start), min(len(data), at - start + length)
-        if first < last:
-            changed[first:last] = MARK * (last - first)
-    return bytes(changed)
 
 
 def exactly(stream: BinaryIO, count: int) -> bytes:

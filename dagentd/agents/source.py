@@ -10,8 +10,9 @@ from typing import BinaryIO
 
 from dagentd.adapters.files import disk, fileio
 from dagentd.agents import compressed, finding
-from dagentd.agents.keeping import Part, Spans, common, masked, skip
+from dagentd.agents.keeping import Part, common, skip
 from dagentd.errors import NotAllowed, from_oserror
+from dagentd.model.scrubbing import Spans, masked
 
 _PIECE = 1 << 20
 _TAIL = 1 << 16  # bytes by which a transcript that grew is known again

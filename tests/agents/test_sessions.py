@@ -20,7 +20,7 @@ from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Sessions
 from dagentd.agents.table import AGENTS
 from dagentd.errors import Conflict, CorruptFile, InvalidInput, NotFound
-from dagentd.model import times
+from dagentd.model import scrubbing, times
 from dagentd.model.project import Project
 from dagentd.settings.tables import Agents
 from dagentd.store.registry import Registered
@@ -359,10 +359,10 @@ def test_a_scrubbed_text_is_in_no_file_of_ours_and_following_goes_on(place: Plac
     if sealed:
         long_ago(part.path)
         place.following.tidy()
-    assert next(trace.path for trace in removing.traces(place.following, secret)) == part.path
-    size = part.size()
-    assert len(removing.scrub(place.following, place.reading, secret)) == 2
-    assert part.size() == size and removing.traces(place.following, secret) == []
+    wanted, size = scrubbing.forms(secret), part.size()
+    assert [trace.path == part.path for trace in removing.traces(place.following, wanted)] == [True, False]
+    removing.scrub(place.following, place.reading, wanted)
+    assert part.size() == size and removing.traces(place.following, wanted) == []
     assert place.found("zyzzyva") == [] and place.found("before")
     assert place.texts()[1].startswith("my key is ***")
     place.say(answer("and on", place.root))
@@ -374,7 +374,7 @@ def test_a_scrubbed_text_is_in_no_file_of_ours_and_following_goes_on(place: Plac
         assert not path.is_file() or b"zyzzyva" not in path.read_bytes(), path
     place.start()
     with pytest.raises(InvalidInput, match="too much"):
-        removing.traces(place.following, "abc")
+        scrubbing.forms("abc")
 
 
 def test_a_checkpoint_is_made_on_demand_and_goes_on(place: Place) -> None:
