@@ -77,7 +77,7 @@ class Followed:
         """Loads what contexts and compaction need with its first use."""
         from dagentd.agents.opening import Openings
 
-        return Openings(self)
+        return Openings(self.sessions, self.take_in, self.checkpoint)
 
     def grew(self, session_id: str, total: int) -> None:
         if "openings" in self.__dict__:

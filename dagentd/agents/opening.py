@@ -8,21 +8,18 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dagentd.adapters import git
 from dagentd.agents import neighbours
 from dagentd.agents.neighbours import Checkout, Neighbours
 from dagentd.agents.opening_parts import Asked as Asked
-from dagentd.agents.opening_parts import Look, Part, in_vain
+from dagentd.agents.opening_parts import Look, Part, TakeIn, in_vain
+from dagentd.agents.sessions import Sessions
 from dagentd.errors import DagentdError
 from dagentd.model import opening
 from dagentd.model.opening import Known
 from dagentd.settings import Settings
 from dagentd.store.store import Store
-
-if TYPE_CHECKING:
-    from dagentd.agents.followed import Followed
 
 _PATIENCE = 0.2  # seconds: a hook gives up after 0.3
 _BEHIND = 150  # messages after which the checkpoint of a conversation that goes on is made
@@ -47,14 +44,15 @@ def place(asked: Asked, stores: list[Store]) -> tuple[Store, Checkout] | None:
 class Openings:
     """For as long as the daemon lives: it remembers what never changes, and what it is still looking for."""
 
-    def __init__(self, followed: Followed) -> None:
-        self._followed, self._neighbours = followed, Neighbours()
+    def __init__(self, sessions: Sessions, take_in: TakeIn, checkpoint: Callable[[str], object]) -> None:
+        self._sessions, self._take_in, self._checkpoint = sessions, take_in, checkpoint
+        self._neighbours = Neighbours()
         self._lock = threading.Lock()
         self._running: set[tuple[str, ...]] = set()
         self._begun: dict[str, int] = {}  # conversations that were told something, and how many messages were summed up
 
     def text(self, asked: Asked, store: Store, where: Checkout, settings: Settings) -> str:
-        look = Look(self._followed, self._neighbours, asked, store, where, settings)
+        look = Look(asked, self._sessions, self._take_in, self._neighbours, store, where, settings)
         found: list[Part] = []
         if (thread := self._thread((str(where.path), asked.id), lambda: self._run(look, found.append))) is not None:
             thread.join(_PATIENCE)
@@ -75,12 +73,15 @@ class Openings:
 
     def grew(self, session_id: str, total: int) -> None:
         """Before its agent compacts it, most of it is summed up: then it must go quickly."""
-        if session_id in self._begun and total - self._begun[session_id] >= _BEHIND:
+        with self._lock:
+            known = self._begun.get(session_id)
+            if known is None or total - known < _BEHIND:
+                return
             self._begun[session_id] = total
-            self._catch_up(session_id)
+        self._catch_up(session_id)
 
     def _catch_up(self, session_id: str) -> None:
-        self._thread(("checkpoint", session_id), lambda: in_vain(lambda: self._followed.checkpoint(session_id)))
+        self._thread(("checkpoint", session_id), lambda: in_vain(lambda: self._checkpoint(session_id)))
 
     def _thread(self, key: tuple[str, ...], job: Callable[[], object]) -> threading.Thread | None:
         """None if the same is still being done for who asked before."""

@@ -8,14 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from dagentd.adapters import clock
 from dagentd.adapters.git.command import checkout_status, commits_between
 from dagentd.agents import neighbours
 from dagentd.agents.conversation import Agent
 from dagentd.agents.neighbours import Checkout, Neighbours
-from dagentd.agents.sessions import Document
+from dagentd.agents.sessions import Document, Sessions
+from dagentd.agents.table import AGENTS
 from dagentd.errors import DagentdError
 from dagentd.jobs import briefs, summaries
 from dagentd.jobs.context import feature_parts
@@ -28,9 +29,6 @@ from dagentd.settings import Settings
 from dagentd.store.layout import layout
 from dagentd.store.store import Store
 
-if TYPE_CHECKING:
-    from dagentd.agents.followed import Followed
-
 Begun = Literal["startup", "resume", "clear", "compact", "fork"]
 
 _LATEST = 200  # messages since the last checkpoint that are summed up while the agent waits
@@ -38,6 +36,7 @@ _WHOLE, _IN_SHORT = (50_000, 2_000), (150_000, 100)  # characters of them, and o
 _RECORD = 8_000  # tokens that a record may have, of which the first lines are told
 _TASKS, _PINNED, _COMMITS = 3, 5, 8  # tasks, conversations that are looked into for pins, commits
 
+TakeIn = Callable[[Agent, str, Path | None], object]  # what an agent wrote to its transcript until now
 Part = dict[str, Any]  # fields of `Known`
 
 
@@ -66,10 +65,12 @@ class Look:
     """One answer's view of what there is."""
 
     def __init__(
-        self, followed: Followed, near: Neighbours, asked: Asked, store: Store, where: Checkout, settings: Settings
-    ) -> None:
-        self._followed, self._sessions, self._near = followed, followed.sessions, near
-        self.asked, self.where, self._store, self._settings = asked, where, store, settings
+        self, asked: Asked, sessions: Sessions, take_in: TakeIn, near: Neighbours, store: Store, where: Checkout,
+        settings: Settings,
+    ) -> None:  # fmt: skip
+        self.asked, self.where = asked, where
+        self._sessions, self._take_in, self._near = sessions, take_in, near
+        self._store, self._settings = store, settings
         self._worktree = str(where.path)
         self._is_quick = True
         self.behind: list[str] = []  # conversations whose checkpoint is not of all that was said
@@ -152,7 +153,7 @@ class Look:
         return {"at": about["lastActiveAt"], "agent": self._title(about), "goal": about["title"]}
 
     def _title(self, about: Document) -> str:
-        return next(agent.title for agent in self._followed.following.all_agents if agent.name == about["agent"])
+        return AGENTS[about["agent"]].title
 
     def _before(self) -> Part:
         """The last conversation, and the last session of ours."""
@@ -174,7 +175,7 @@ class Look:
     def _compacted(self) -> Part:
         """The agent's summary comes last, and may not have been written yet."""
         if not self._is_quick:
-            self._followed.take_in(self.asked.agent, self.asked.uuid, self.asked.transcript)
+            self._take_in(self.asked.agent, self.asked.uuid, self.asked.transcript)
         record, summary = self._record(self.asked.id), self._sessions.summary(self.asked.id)
         said, _ = self._sessions.messages(self.asked.id, _LATEST)
         is_new = not any(each["role"] == "assistant" for each in said)  # else it is of a compaction before this one
