@@ -11,13 +11,14 @@ from pathlib import Path
 
 from dagentd.adapters import git
 from dagentd.agents import neighbours
+from dagentd.agents.followed import Followed
 from dagentd.agents.neighbours import Checkout, Neighbours
-from dagentd.agents.opening_parts import Asked as Asked
-from dagentd.agents.opening_parts import Look, Part, TakeIn, in_vain
-from dagentd.agents.sessions import Sessions
+from dagentd.agents.opening_parts import Asked, Look, Part, in_vain
+from dagentd.agents.table import AGENTS
 from dagentd.errors import DagentdError
 from dagentd.model import opening
 from dagentd.model.opening import Known
+from dagentd.model.project import Project
 from dagentd.settings import Settings
 from dagentd.store.store import Store
 
@@ -26,11 +27,11 @@ _BEHIND = 150  # messages after which the checkpoint of a conversation that goes
 _BEGUN = 64  # conversations
 
 
-def place(asked: Asked, stores: list[Store]) -> tuple[Store, Checkout] | None:
+def _place(cwd: Path, stores: list[Store]) -> tuple[Store, Checkout] | None:
     """The project and the worktree that an agent begins in. The worktree must be one that the repository itself knows
     of: a `.git` that somebody put into a folder could name any repository of the user, and would be told of it."""
     try:
-        project, path = git.project_at(asked.cwd), git.checkout_at(asked.cwd)
+        project, path = git.project_at(cwd), git.checkout_at(cwd)
     except (DagentdError, OSError):
         return None
     common = os.path.realpath(project.common_dir)
@@ -44,17 +45,28 @@ def place(asked: Asked, stores: list[Store]) -> tuple[Store, Checkout] | None:
 class Openings:
     """For as long as the daemon lives: it remembers what never changes, and what it is still looking for."""
 
-    def __init__(self, sessions: Sessions, take_in: TakeIn, checkpoint: Callable[[str], object]) -> None:
-        self._sessions, self._take_in, self._checkpoint = sessions, take_in, checkpoint
-        self._neighbours = Neighbours()
+    def __init__(self, followed: Followed) -> None:
+        self._followed, self._neighbours = followed, Neighbours()
         self._lock = threading.Lock()
         self._running: set[tuple[str, ...]] = set()
         self._begun: dict[str, int] = {}  # conversations that were told something, and how many messages were summed up
 
-    def text(self, asked: Asked, store: Store, where: Checkout, settings: Settings) -> str:
-        look = Look(asked, self._sessions, self._take_in, self._neighbours, store, where, settings)
+    def text(
+        self, agent: str, uuid: str, source: str, cwd: Path, transcript: Path | None, stores: list[Store],
+        settings_of: Callable[[Project], Settings],
+    ) -> str:  # fmt: skip
+        """Empty where nothing is worth saying, and where the folder is in none of these projects."""
+        if (found := _place(cwd, stores)) is None:
+            return ""
+        settings = settings_of(found[0].project)
+        return self._text(Asked(AGENTS[agent], uuid, source, transcript, *found), settings)
+
+    def _text(self, asked: Asked, settings: Settings) -> str:
+        look = Look(asked, self._followed, self._neighbours, settings)
         found: list[Part] = []
-        if (thread := self._thread((str(where.path), asked.id), lambda: self._run(look, found.append))) is not None:
+        if (
+            thread := self._thread((str(asked.where.path), asked.id), lambda: self._run(look, found.append))
+        ) is not None:
             thread.join(_PATIENCE)
         known = replace(Known(), **{name: value for part in list(found) for name, value in part.items()})
         self._goes_on(asked.id)
@@ -81,7 +93,7 @@ class Openings:
         self._catch_up(session_id)
 
     def _catch_up(self, session_id: str) -> None:
-        self._thread(("checkpoint", session_id), lambda: in_vain(lambda: self._checkpoint(session_id)))
+        self._thread(("checkpoint", session_id), lambda: in_vain(lambda: self._followed.checkpoint(session_id)))
 
     def _thread(self, key: tuple[str, ...], job: Callable[[], object]) -> threading.Thread | None:
         """None if the same is still being done for who asked before."""

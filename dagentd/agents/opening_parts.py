@@ -8,14 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.adapters.git.command import checkout_status, commits_between
 from dagentd.agents import neighbours
 from dagentd.agents.conversation import Agent
+from dagentd.agents.followed import Followed
 from dagentd.agents.neighbours import Checkout, Neighbours
-from dagentd.agents.sessions import Document, Sessions
+from dagentd.agents.sessions import Document
 from dagentd.agents.table import AGENTS
 from dagentd.errors import DagentdError
 from dagentd.jobs import briefs, summaries
@@ -29,26 +30,24 @@ from dagentd.settings import Settings
 from dagentd.store.layout import layout
 from dagentd.store.store import Store
 
-Begun = Literal["startup", "resume", "clear", "compact", "fork"]
-
 _LATEST = 200  # messages since the last checkpoint that are summed up while the agent waits
 _WHOLE, _IN_SHORT = (50_000, 2_000), (150_000, 100)  # characters of them, and of what a tool was given or gave back
 _RECORD = 8_000  # tokens that a record may have, of which the first lines are told
 _TASKS, _PINNED, _COMMITS = 3, 5, 8  # tasks, conversations that are looked into for pins, commits
 
-TakeIn = Callable[[Agent, str, Path | None], object]  # what an agent wrote to its transcript until now
 Part = dict[str, Any]  # fields of `Known`
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Which agent begins, where, and how. `transcript` is where it says that its own is."""
+    """Which agent begins, how, and where."""
 
     agent: Agent
     uuid: str
-    source: Begun
-    cwd: Path
-    transcript: Path | None = None
+    source: str
+    transcript: Path | None  # where it says that its own is
+    store: Store
+    where: Checkout
 
     @property
     def id(self) -> str:
@@ -64,14 +63,10 @@ def in_vain(job: Callable[[], object]) -> None:
 class Look:
     """One answer's view of what there is."""
 
-    def __init__(
-        self, asked: Asked, sessions: Sessions, take_in: TakeIn, near: Neighbours, store: Store, where: Checkout,
-        settings: Settings,
-    ) -> None:  # fmt: skip
-        self.asked, self.where = asked, where
-        self._sessions, self._take_in, self._near = sessions, take_in, near
-        self._store, self._settings = store, settings
-        self._worktree = str(where.path)
+    def __init__(self, asked: Asked, followed: Followed, near: Neighbours, settings: Settings) -> None:
+        self.asked, self._store, self._where = asked, asked.store, asked.where
+        self._followed, self._sessions, self._near, self._settings = followed, followed.sessions, near, settings
+        self._worktree = str(asked.where.path)
         self._is_quick = True
         self.behind: list[str] = []  # conversations whose checkpoint is not of all that was said
 
@@ -136,7 +131,7 @@ class Look:
         return {"pinned": texts}
 
     def _neighbours(self) -> Part:
-        found = self._near.of(self.where, self._store.project, self._working, files=not self._is_quick)
+        found = self._near.of(self._where, self._store.project, self._working, files=not self._is_quick)
         return {"neighbours": found}
 
     @cached_property
@@ -175,7 +170,7 @@ class Look:
     def _compacted(self) -> Part:
         """The agent's summary comes last, and may not have been written yet."""
         if not self._is_quick:
-            self._take_in(self.asked.agent, self.asked.uuid, self.asked.transcript)
+            self._followed.take_in(self.asked.agent, self.asked.uuid, self.asked.transcript)
         record, summary = self._record(self.asked.id), self._sessions.summary(self.asked.id)
         said, _ = self._sessions.messages(self.asked.id, _LATEST)
         is_new = not any(each["role"] == "assistant" for each in said)  # else it is of a compaction before this one
@@ -198,14 +193,14 @@ class Look:
     def _base(self) -> tuple[str, str]:
         """Its commit or reference, and its name: the main checkout's branch, there the one that it follows."""
         root = self._store.project.root
-        if self.where.path == root:
+        if self._where.path == root:
             remote = checkout_status(root).remote or ""
             return remote, remote
         main = neighbours.checkout(root, self._store.project)
         return (main.head.commit or "", main.head.branch or "") if main is not None else ("", "")
 
     def _committed(self, since: str, of: str) -> list[str]:
-        found = commits_between(self.where.path, since, clock.stamp(), own=self.where.own, of=of)
+        found = commits_between(self._where.path, since, clock.stamp(), own=self._where.own, of=of)
         return [f"{sha} {subject}" for sha, subject in found[: -_COMMITS - 1 : -1]]
 
     # --- records ------------------------------------------------------------------------------------------------
