@@ -22,11 +22,6 @@ class Supervisor:
     notify_socket: str = ""
     heartbeat: float | None = None  # seconds between two `alive`: half of what the manager allows
     listener: socket.socket | None = None  # a socket that listens already
-    started_us: bool = False
-
-    @property
-    def in_charge(self) -> bool:
-        return self.started_us or bool(self.notify_socket) or self.listener is not None
 
     def ready(self) -> None:
         self._tell("READY=1")
@@ -53,13 +48,7 @@ class Supervisor:
 def supervisor(environ: MutableMapping[str, str] = os.environ) -> Supervisor:
     """What the manager says in the environment. It is taken out of it, so that no child of ours answers for us."""
     told = {name: environ.pop(name, "") for name in _TOLD}
-    return Supervisor(
-        told["NOTIFY_SOCKET"],
-        _heartbeat(told),
-        _listener(told),
-        # systemd's other marks are inherited by every shell in a terminal that systemd started.
-        environ.get("SYSTEMD_EXEC_PID") == str(os.getpid()),
-    )
+    return Supervisor(told["NOTIFY_SOCKET"], _heartbeat(told), _listener(told))
 
 
 def _address(name: str) -> str:

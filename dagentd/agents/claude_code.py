@@ -25,7 +25,19 @@ from dagentd.agents.conversation import (
     Transcript,
     Usage,
 )
-from dagentd.agents.lines import Object, count, is_ours, line_id, mapping, objects, parse, string, without, words
+from dagentd.agents.lines import (
+    Object,
+    count,
+    is_ours,
+    line_id,
+    mapping,
+    moment,
+    objects,
+    parse,
+    string,
+    without,
+    words,
+)
 from dagentd.model.opening import TAG
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -71,7 +83,8 @@ class _Reader:
     def feed(self, line: bytes) -> list[Event]:
         if line.startswith(_PLUMBING) or (told := parse(line)) is None:
             return []
-        self._at = string(told, "timestamp") or self._at
+        told["timestamp"] = moment(told)
+        self._at = told["timestamp"] or self._at
         match told.get("type"):
             case "user" if told.get("isMeta") is not True:
                 return [*self._new_facts(told), *self._user(told, line)]

@@ -25,7 +25,7 @@ from dagentd.agents.conversation import (
     Transcript,
     Usage,
 )
-from dagentd.agents.lines import Object, count, is_ours, line_id, mapping, parse, string, without, words
+from dagentd.agents.lines import Object, count, is_ours, line_id, mapping, moment, parse, string, without, words
 from dagentd.model import times
 from dagentd.model.opening import TAG
 
@@ -70,7 +70,7 @@ class _Reader:
     def feed(self, line: bytes) -> list[Event]:
         if any(mark in line[:200] for mark in _PLUMBING) or (told := parse(line)) is None:
             return []
-        payload, at = mapping(told, "payload"), string(told, "timestamp")
+        payload, at = mapping(told, "payload"), moment(told)
         if self._is_replayed(string(told, "type"), payload, at):
             if payload.get("type") == "token_count":
                 self._total = _numbers(mapping(mapping(payload, "info"), "total_token_usage"))
@@ -107,7 +107,7 @@ class _Reader:
                 "cwd": string(payload, "cwd"),
                 "branch": string(mapping(payload, "git"), "branch"),
                 "version": string(payload, "cli_version"),
-                "started_at": self._facts.get("started_at") or string(payload, "timestamp") or at,
+                "started_at": self._facts.get("started_at") or moment(payload) or at,
                 "forked_from": string(payload, "forked_from_id"),
                 "parent": string(payload, "parent_thread_id") or string(spawned, "parent_thread_id"),
             }

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dagentd.adapters.files import disk
 from dagentd.adapters.files.flock import attempt, holder
-from dagentd.agents import finding, records
+from dagentd.agents import finding, ownership, records
 from dagentd.agents.conversation import Agent, Attachment, Facts, Transcript
 from dagentd.agents.finding import Found, Refused
 from dagentd.agents.keeping import Keep, Part, key_of
@@ -83,6 +83,7 @@ class Following:
         self._ownership: Ownership | None = None
         self._stored: int | None = None
         self._known_owners: dict[tuple[str, str], Owner] = {}  # nobody gives a conversation away
+        self._roots: dict[str, str] | None = None  # of projects by their ids, as of the last survey
 
     def agents(self) -> list[Agent]:
         """Those that are followed."""
@@ -93,7 +94,17 @@ class Following:
         return Keep(self.folder / agent.name)
 
     def owner(self, agent: Agent, key: str) -> Owner | None:
-        """Whose a kept conversation is: a subagent's is its parent's."""
+        """Whose a kept conversation is, where that is now: a subagent's is its parent's."""
+        owner = self._first_owner(agent, key)
+        return None if owner is None else self._now(owner)
+
+    def _now(self, owner: Owner) -> Owner:
+        if self._roots is None:
+            self._roots = _roots(self._projects())
+        return ownership.now(owner, self._roots)
+
+    def _first_owner(self, agent: Agent, key: str) -> Owner | None:
+        """As it was when it was taken in."""
         place = agent.name, key
         if place not in self._known_owners:
             states = (records.read(self.keep(agent).state_file(name)) for name in (key, key.partition(".")[0]))
@@ -109,9 +120,14 @@ class Following:
         """Look at every name in the agents' folders; nothing is read."""
         settings = self._settings()
         owners = [
-            owner for agent in self.all_agents for key in self.keep(agent).all() if (owner := self.owner(agent, key))
+            owner
+            for agent in self.all_agents
+            for key in self.keep(agent).all()
+            if (owner := self._first_owner(agent, key))
         ]
-        self._ownership = Ownership(self._projects(), owners, scope=settings.scope, ignored=settings.ignore_paths)
+        projects = self._projects()
+        self._roots = _roots(projects)
+        self._ownership = Ownership(projects, owners, scope=settings.scope, ignored=settings.ignore_paths)
         self._stored = None
         agents, found = self.agents(), Survey()
         look = finding.look(agents)
@@ -121,7 +137,7 @@ class Following:
             for each in look.files:
                 if each.agent is agent:
                     self._sort(each, seen.get(each.path), forgotten, found)
-        found.due.sort(key=lambda each: (isinstance(each.what, Attachment), -each.status.st_mtime))
+        found.due.sort(key=lambda each: (_rank(each.what), -each.status.st_mtime))
         return found
 
     def conversations_in(self, root: str) -> list[Conversations]:
@@ -148,7 +164,8 @@ class Following:
             return known
         try:
             with contextlib.closing(Source(found.path, found.what.compressed)) as source:
-                return self._owners.of(_first_folder(found.agent, found.what, source))
+                owner = self._owners.of(_first_folder(found.agent, found.what, source))
+                return None if owner is None else self._now(owner)
         except DagentdError:  # it is told when it is taken in
             return None
 
@@ -159,10 +176,10 @@ class Following:
         if seen is None or seen.mark != mark_of(each.status):
             survey.due.append(each)
         elif seen.part is None:
-            if self._owners.of(seen.cwd) is not None:  # its project was registered since
-                survey.due.append(each)
+            if self._owners.of(seen.cwd) is not None or self.owner(each.agent, key) is not None:
+                survey.due.append(each)  # its project was registered since, or its conversation came later
             else:
-                survey.elsewhere += 1
+                survey.elsewhere += isinstance(each.what, Transcript)
 
     @property
     def _owners(self) -> Ownership:
@@ -190,7 +207,8 @@ class Following:
         mark = mark_of(source.status)
         if not parts and not self._claim(keep, agent, what, key, source):
             return None
-        part = self._continued(keep, key, source, parts, seen)
+        state = records.read(keep.state_file(key))
+        part = self._continued(source, parts, seen, state)
         new = part is None
         if part is None:
             self._check_room(source.status.st_size)
@@ -201,13 +219,13 @@ class Following:
         elif new and os.stat(source.path, follow_symlinks=False).st_mtime_ns != mark[3]:
             mark = (0, 0, -1, 0, 0)  # it was written to while it was copied: compared as a whole once more
         self.known.saw(agent.name, key, Seen(source.path, mark, part.number))
-        if source.path not in {each.path for each in seen}:
+        if state.source != str(source.path):  # it also moves back where it was
             records.append(keep.state_file(key), {"t": "source", "path": str(source.path)})
         return Gained(agent, key, part, more) if gained or new else None
 
-    def _continued(self, keep: Keep, key: str, source: Source, parts: list[Part], seen: list[Seen]) -> Part | None:
+    def _continued(self, source: Source, parts: list[Part], seen: list[Seen], state: records.State) -> Part | None:
         """The part that begins as this file does."""
-        mark, scrubbed = mark_of(source.status), records.read(keep.state_file(key)).scrubbed
+        mark, scrubbed = mark_of(source.status), state.scrubbed
         for part in _likely_first(parts, seen, mark):
             trusted = _is_trusted(part, seen, mark)
             if source.follows(part, trusted=trusted, scrubbed=scrubbed.get(part.number, ())):
@@ -216,15 +234,20 @@ class Following:
 
     def _claim(self, keep: Keep, agent: Agent, what: Transcript, key: str, source: Source) -> bool:
         """Whether a conversation that is new to us is ours to keep; whose it is stands beside it before it does."""
-        owner = self.owner(agent, key)
-        if owner is not None:
+        self._known_owners.pop((agent.name, key), None)  # another process may have purged it, and its records
+        if self._first_owner(agent, key) is not None:
             return True
-        cwd = _first_folder(agent, what, source)
+        cwd = self._folder_elsewhere(agent, what.uuid) if what.subagent else None
+        cwd = cwd or _first_folder(agent, what, source)
         if (owner := self._owners.of(cwd)) is None:
             self.known.saw(agent.name, key, Seen(source.path, mark_of(source.status), None, cwd))
             return False
         records.append(keep.state_file(key), records.owned(owner))
         return True
+
+    def _folder_elsewhere(self, agent: Agent, uuid: str) -> str | None:
+        """Where a conversation was begun that is not ours: what belongs to it is not ours either."""
+        return next((seen.cwd for seen in self.known.seen_of(agent.name, uuid) if seen.part is None), None)
 
     def _copy(self, part: Part, source: Source) -> tuple[int, bool]:
         size = part.size()
@@ -244,6 +267,8 @@ class Following:
         """A file that is part of a conversation which is kept; another content under the same name stands beside it."""
         limit = self._settings().max_attachment
         if self.owner(found.agent, what.uuid) is None:
+            cwd = self._folder_elsewhere(found.agent, what.uuid)
+            self.known.saw(found.agent.name, what.uuid, Seen(found.path, mark_of(found.status), None, cwd))
             return
         if found.status.st_size <= limit:
             with contextlib.closing(Source(found.path, False)) as source:
@@ -302,6 +327,15 @@ def _key(found: Found) -> str | None:
 
 def _is_whole(what: Transcript | Attachment) -> bool:
     return isinstance(what, Transcript) and what.subagent is None
+
+
+def _roots(projects: list[Registered]) -> dict[str, str]:
+    return {each.id: str(each.project.root) for each in projects}
+
+
+def _rank(what: Transcript | Attachment) -> int:
+    """Conversations before what belongs to them, and is theirs whose they are."""
+    return 2 if isinstance(what, Attachment) else 0 if _is_whole(what) else 1
 
 
 def _likely_first(parts: list[Part], seen: list[Seen], mark: tuple[int, ...]) -> list[Part]:

@@ -128,9 +128,9 @@ class Intake:
         self.survey = survey = self._following.survey()
         self._watched([*survey.watched, self._notes.spool])
         self._count()
-        self._forget_problems({str(found.path) for found in survey.due})
-        unread = sum(size for _, behind in _behind(self._following, self._reading) for _, _, size in behind)
-        if survey.size + unread > _MUCH and self._command is not None:
+        unread = [each for _, behind in _behind(self._following, self._reading) for each in behind]
+        self._forget_problems({str(found.path) for found in survey.due} | {str(part.path) for _, part, _ in unread})
+        if survey.size + sum(size for _, _, size in unread) > _MUCH and self._command is not None:
             self._by_process(survey)
             survey = self._following.survey()  # what the process left, or was written meanwhile
         self._here(survey.due)
@@ -174,7 +174,10 @@ class Intake:
             for key, part, _ in behind:
                 if self._closing:
                     return
-                self._reading.catch_up(agent, key, part)
+                try:
+                    self._reading.catch_up(agent, key, part)
+                except Exception as error:
+                    self._tell(str(part.path), part.path, error)
                 self._take_heard()
 
     def _take(self, found: Found) -> bool:
@@ -264,7 +267,10 @@ def take_everything(following: Following, reading: Reading, told: Callable[[Prog
         told(progress)
     for agent, behind in _behind(following, reading):
         for key, part, _ in behind:
-            reading.catch_up(agent, key, part)
+            try:
+                reading.catch_up(agent, key, part)
+            except DagentdError as error:
+                errors.append(error)
             told(progress)
     return errors
 

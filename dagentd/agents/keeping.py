@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,9 @@ from dagentd.adapters.files import atomic, disk, fileio
 from dagentd.adapters.files.atomic import BESIDE, left_beside
 from dagentd.agents import compressed
 from dagentd.errors import CorruptFile, LimitReached
+from dagentd.model.scrubbing import Spans, masked
 
 SEALED = ".zst"
-MARK = b"*"  # stands for each byte of a text that was scrubbed, so that every other byte stays where it is
 _MOST_PARTS = 999
 _ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
 _NAME = re.compile(rf"({_ID}(?:\.{_ID}){{0,2}})\.jsonl(?:\{SEALED})?")
@@ -63,7 +63,7 @@ class Part:
             return self.path.stat().st_size
         except FileNotFoundError:
             with fileio.opened(self.sealed_path) as packed:
-                return compressed.size_of(packed)
+                return compressed.size_of(packed, self.sealed_path)
 
     def changed(self) -> float:
         """When it last gained something, or was sealed."""
@@ -81,7 +81,7 @@ class Part:
             except FileNotFoundError:
                 pass
             try:
-                return compressed.unpacked(fileio.opened(self.sealed_path))
+                return compressed.unpacked(fileio.opened(self.sealed_path), self.sealed_path)
             except FileNotFoundError:
                 continue
         return fileio.opened(self.path)
@@ -139,14 +139,13 @@ class Part:
         with disk.explained(self.path):
             temp, fd = BESIDE.create(self.path)
             try:
-                with compressed.unpacked(fileio.opened(self.sealed_path)) as packed:
+                with compressed.unpacked(fileio.opened(self.sealed_path), self.sealed_path) as packed:
                     while piece := packed.read(_PIECE):
                         disk.write(fd, piece, temp)
+                if os.fstat(fd).st_size != self.size():
+                    raise CorruptFile("is cut", path=self.sealed_path, hint=compressed.BACKUP)
                 disk.sync(fd, temp)
                 disk.rename_new(temp, self.path)
-            except compressed.Broken as error:
-                disk.discard(temp)
-                raise CorruptFile(f"cannot be unpacked: {error}", path=self.sealed_path, hint=_RESTORE) from error
             except BaseException:
                 disk.discard(temp)
                 raise
@@ -162,20 +161,14 @@ class Part:
                     disk.remove(path)
 
 
-_RESTORE = "Restore the file from a backup; what the agent still has is kept anew."
-
-
 def _write(fd: int, path: Path, data: bytes) -> None:
     disk.write(fd, data, path)
 
 
 def _check_equal(plain: Path, sealed: Path) -> None:
-    with fileio.opened(plain) as one, compressed.unpacked(fileio.opened(sealed)) as other:
+    with fileio.opened(plain) as one, compressed.unpacked(fileio.opened(sealed), sealed) as other:
         if common(one, other)[1:] != (True, True):
             raise CorruptFile("was not compressed as it is; it stays plain", path=plain, hint="Look at the disk.")
-
-
-Spans = Sequence[tuple[int, int]]  # places in a file, and how long they are
 
 
 def common(one: BinaryIO, other: BinaryIO, scrubbed: Spans = ()) -> tuple[int, bool, bool]:
@@ -190,18 +183,6 @@ def common(one: BinaryIO, other: BinaryIO, scrubbed: Spans = ()) -> tuple[int, b
         same += shorter
         if shorter < _PIECE:
             return same, len(left) == shorter, len(right) == shorter
-
-
-def masked(data: bytes, start: int, spans: Spans) -> bytes:
-    """Bytes that begin at `start` of a file, with a mark of its length for each of these places."""
-    if not spans:
-        return data
-    changed = bytearray(data)
-    for at, length in spans:
-        first, last = max(0, at - start), min(len(data), at - start + length)
-        if first < last:
-            changed[first:last] = MARK * (last - first)
-    return bytes(changed)
 
 
 def exactly(stream: BinaryIO, count: int) -> bytes:
@@ -305,4 +286,7 @@ class Keep:
 
     def _names(self) -> list[str]:
         with disk.explained(self.folder):
-            return [] if disk.is_missing(self.folder) else os.listdir(self.folder)
+            if disk.is_missing(self.folder):
+                return []
+            with os.scandir(self.folder) as entries:
+                return [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -120,10 +120,6 @@ class Known:
         row = (os.fsencode(seen.path), agent, name, seen.part, *seen.mark, _text(seen.cwd))
         with self.transaction() as db:
             db.execute(f"insert or replace into sources values ({','.join('?' * 10)})", row)
-
-    def unsee(self, paths: Iterable[Path]) -> None:
-        with self.transaction() as db:
-            db.executemany("delete from sources where path = ?", [(os.fsencode(path),) for path in paths])
 
     # --- lines --------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dagentd.model import times
 from dagentd.model.jsontext import too_deep
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -15,7 +16,10 @@ _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _NESTED = 200  # brackets in a line below which it cannot be nested more deeply than we can write again
 
 # Commands of ours that tell what was said before, and tools that run commands.
-_TELLING = re.compile(r"(?:^|[;&|(]\s*)(?:\S*/)?dagentd\s+(?:search|show|brief|recall|sessions|export|context|usage)\b")
+_TELLING = re.compile(
+    r"(?:\A|[\s;&|(`/])dagentd\s+"
+    r"(?:search|show|brief|recall|sessions|messages|history|request|export|context|usage|call|top)\b"
+)
 _SHELLS = ("Bash", "exec_command", "shell", "shell_command", "local_shell_call")
 _OURS = ("mcp__dagentd__", "mcp__plugin_dagentd_")
 
@@ -51,6 +55,15 @@ def line_id(line: bytes) -> str:
 def string(holder: Mapping[str, Any], *keys: str) -> str:
     """The first of these fields that is a text and not empty."""
     return next((value for key in keys if isinstance(value := holder.get(key), str) and value), "")
+
+
+def moment(holder: Mapping[str, Any]) -> str:
+    """When it was said, as sessions have it; empty where that is no moment."""
+    found = times.parse(holder.get("timestamp"))
+    try:
+        return times.iso(found) if found is not None else ""
+    except OverflowError:  # with a zone, in the first or the last year that there is
+        return ""
 
 
 def mapping(holder: Mapping[str, Any], key: str) -> Object:
@@ -115,5 +128,9 @@ def is_ours(tool: str, given: Any) -> bool:
     """Whether a tool's result is what dagentd said."""
     if tool.startswith(_OURS):
         return True
-    command = string(given, "command", "cmd") if isinstance(given, dict) else ""
-    return tool in _SHELLS and bool(_TELLING.search(command))
+    if tool not in _SHELLS or not isinstance(given, dict):
+        return False
+    command = given.get("command", given.get("cmd"))
+    if isinstance(command, list):  # as older versions of Codex give it: its words
+        command = " ".join(word for word in command if isinstance(word, str))
+    return isinstance(command, str) and _TELLING.search(command) is not None

@@ -4,7 +4,7 @@ also when it is gone. A folder is what an agent wrote: it is compared and never 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,6 +23,15 @@ class Owner:
     project: str | None
     root: str | None
     worktree: str
+
+
+def now(owner: Owner, roots: Mapping[str, str]) -> Owner:
+    """Where a project's conversation is to be found after its repository was moved. `roots` by the projects' ids."""
+    root = roots.get(owner.project or "")
+    if root is None or owner.root is None or root == owner.root:
+        return owner
+    moved = _is_under(owner.worktree, owner.root)
+    return Owner(owner.project, root, root + owner.worktree[len(owner.root) :] if moved else owner.worktree)
 
 
 class Ownership:
@@ -78,7 +87,8 @@ class Ownership:
         for owner in known:
             entry = by_id.get(owner.project or "") or by_root.get(owner.root or "")
             if entry is not None:
-                found[owner.worktree] = Owner(entry.id, str(entry.project.root), owner.worktree)
+                root = owner.root or str(entry.project.root)  # of one that was moved, `now` says where it is
+                found[owner.worktree] = Owner(entry.id, root, owner.worktree)
         for entry in self._projects.values():
             for path in (str(entry.project.root), *_linked(entry.project.common_dir)):
                 found[path] = Owner(entry.id, str(entry.project.root), path)

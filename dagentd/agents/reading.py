@@ -25,6 +25,7 @@ from dagentd.agents.conversation import (
 )
 from dagentd.agents.keeping import Part, exactly
 from dagentd.agents.known import Known, Read
+from dagentd.errors import CorruptFile, DagentdError
 from dagentd.model import times
 from dagentd.model.query import Query, indexed
 from dagentd.store.journal.index import discard
@@ -58,9 +59,13 @@ def lines(part: Part, start: int = 0) -> Iterator[tuple[int, bytes]]:
 
 
 def _line(agent: Agent, key: str, part: Part, start: int, end: int) -> list[Event]:
-    """What one line tells by itself."""
-    with contextlib.closing(part.opened_at(start)) as stream:
-        return agent.reader(transcript(key), None).feed(exactly(stream, end - start))
+    """What one line tells by itself; nothing where it cannot be read any more."""
+    try:
+        with contextlib.closing(part.opened_at(start)) as stream:
+            line = exactly(stream, end - start)
+    except DagentdError:
+        return []
+    return agent.reader(transcript(key), None).feed(line)
 
 
 @dataclass(frozen=True)
@@ -113,11 +118,16 @@ class Reading:
             return int(read.facts.get("messages", 0))
 
     def behind(self, agent: Agent, kept: dict[str, list[Part]]) -> list[tuple[str, Part, int]]:
-        """The parts with lines that were not read, or by another version of ours, and how many bytes these have."""
+        """The parts with lines that were not read, or by another version of ours, and how many bytes; 0 where
+        that cannot be known: reading it tells why."""
         reads = {(read.name, read.part): read for read in self._known.all_read(agent.name)}
         found = []
         for key, part in ((key, part) for key, parts in kept.items() for part in parts):
-            read, size = reads.get((key, part.number)), part.size()
+            try:
+                read, size = reads.get((key, part.number)), part.size()
+            except CorruptFile:
+                found.append((key, part, 0))
+                continue
             known = read.pos if read is not None and read.version == f"{agent.version}.{VERSION}" else 0
             if known < size:
                 found.append((key, part, size - known))
@@ -170,7 +180,7 @@ class Reading:
             return list(islice((hit for hit in hits if query.terms or query.literally_in(hit.text)), limit))
 
     def _hit(self, row: Row, part: Part, parts: dict[Part, tuple[Agent, str]]) -> Hit | None:
-        """From the line itself: None if it is not what was indexed."""
+        """From the line itself: None if it is not what was indexed, or cannot be read any more."""
         agent, key = parts[part]
         message_id = row.id.partition(b"\0")[2].decode("utf-8", "surrogatepass")
         said = [event for event in _line(agent, key, part, row.start, row.end) if isinstance(event, Message)]

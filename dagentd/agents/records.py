@@ -24,10 +24,15 @@ class State:
     pinned: set[str] = field(default_factory=set)
     archived_at: str | None = None
     checkpoint: Record | None = None
-    source: str | None = None  # where the agent had its transcript when it was last read
+    sources: list[str] = field(default_factory=list)  # where the agent had its transcript, the last one last
     scrubbed: dict[int, list[tuple[int, int]]] = field(
         default_factory=dict
     )  # by part: where a text was, and its length
+
+    @property
+    def source(self) -> str | None:
+        """Where the agent had its transcript when it was last read."""
+        return self.sources[-1] if self.sources else None
 
     def add(self, record: Record) -> None:
         """Records of later versions are passed over."""
@@ -41,7 +46,7 @@ class State:
             case {"t": "checkpoint", "checkpoint": dict(checkpoint)}:
                 self.checkpoint = checkpoint
             case {"t": "source", "path": str(path)}:
-                self.source = path
+                self.sources = [*(each for each in self.sources if each != path), path]
             case {"t": "scrubbed", "part": int(part), "spans": list(spans)}:
                 self.scrubbed.setdefault(part, []).extend((int(start), int(length)) for start, length in spans)
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from dagentd.adapters.files import atomic, disk, fileio
 from dagentd.agents import finding, records
 from dagentd.agents.conversation import Transcript
 from dagentd.agents.following import Following
-from dagentd.agents.keeping import Part, masked
+from dagentd.agents.keeping import Part
 from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Kept, Sessions
-from dagentd.errors import Conflict, InvalidInput, NotAllowed
+from dagentd.errors import Conflict, CorruptFile, DagentdError, NotAllowed
+from dagentd.model.scrubbing import Trace, masked, spans, trace_of
 
 _PIECE = 1 << 20
-_SHORTEST = 6  # characters of a text that is scrubbed: shorter ones stand in every word
 
 
 # --- restore ------------------------------------------------------------------------------------------------------
@@ -140,59 +139,44 @@ def _remove_folder(folder: Path, removed: list[Path]) -> None:
 # --- scrub --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Trace:
-    """A file of ours that holds the text, and how often."""
-
-    path: Path
-    times: int
-
-
-def forms(text: str) -> list[bytes]:
-    """How a text can stand in a file of JSON: as it is, escaped, and escaped within a text of JSON; the longest
-    first."""
-    if len(text) < _SHORTEST:
-        raise InvalidInput(f"a text of less than {_SHORTEST} characters stands in too much", hint="Give more of it.")
-    found = {text}
-    for _ in range(2):
-        found |= {json.dumps(each, ensure_ascii=plain)[1:-1] for each in found for plain in (True, False)}
-        found |= {each.replace("/", "\\/") for each in found}
-    encoded = {each.encode("utf-8", "surrogatepass") for each in found}
-    return sorted(encoded, key=lambda each: (-len(each), each))
-
-
-def traces(following: Following, text: str) -> list[Trace]:
-    """Where it is, among all that is kept of other agents."""
-    wanted = forms(text)
+def traces(following: Following, wanted: list[bytes]) -> list[Trace]:
+    """Where a text is, in any of its forms, among all that is kept of other agents."""
     found = []
     for path, part in _files(following):
-        data = _content(path, part)
-        if spans := _spans(data, wanted):
-            found.append(Trace(path, len(spans)))
+        try:
+            trace = trace_of(path, _content(path, part), wanted)
+        except DagentdError as error:
+            trace = Trace(path, 0, error.message)
+        found += [trace] if trace is not None else []
     return found
 
 
-def scrub(following: Following, reading: Reading, text: str) -> list[Trace]:
+def scrub(following: Following, reading: Reading, wanted: list[bytes]) -> None:
     """A mark as long as it stands in each of its places. The agent's own file is left as it is: where the two differ
-    now is noted, so that the rest of it is followed as before."""
-    wanted, found = forms(text), []
+    now is noted, so that the rest of it is followed as before. What cannot be read is passed over."""
     for agent in following.all_agents:
         with following.writing(agent) as keep:
             for key, parts in keep.all().items():
                 for part in parts:
-                    data = _content(part.path, part)
-                    if spans := _spans(data, wanted):
-                        records.append(keep.state_file(key), {"t": "scrubbed", "part": part.number, "spans": spans})
-                        _replace(part, masked(data, 0, spans))
-                        found.append(Trace(part.path, len(spans)))
+                    with contextlib.suppress(CorruptFile):
+                        _scrub_part(part, keep.state_file(key), wanted)
             for path in _others(keep.folder):
-                data = fileio.read(path, fileio.CHAT_LIMIT)
-                if spans := _spans(data, wanted):
-                    atomic.put(path, masked(data, 0, spans))
-                    found.append(Trace(path, len(spans)))
-    if found:
-        reading.begin_anew()
-    return found
+                if (changed := _without(path, fileio.read(path, fileio.CHAT_LIMIT), wanted)) is not None:
+                    atomic.put(path, changed)
+    reading.begin_anew()
+
+
+def _scrub_part(part: Part, state: Path, wanted: list[bytes]) -> None:
+    data = _content(part.path, part)
+    if (changed := _without(part.path, data, wanted)) is not None:
+        records.append(state, {"t": "scrubbed", "part": part.number, "spans": spans(data, wanted)})
+        _replace(part, changed)
+
+
+def _without(path: Path, data: bytes, wanted: list[bytes]) -> bytes | None:
+    """None if it stays as it is: the text is not there, or its format needs it."""
+    trace = trace_of(path, data, wanted)
+    return masked(data, 0, spans(data, wanted)) if trace is not None and trace.error is None else None
 
 
 def _replace(part: Part, data: bytes) -> None:
@@ -227,15 +211,3 @@ def _content(path: Path, part: Part | None) -> bytes:
         return fileio.read(path, fileio.CHAT_LIMIT)
     with part.opened() as stream:
         return b"".join(iter(lambda: stream.read(_PIECE), b""))
-
-
-def _spans(data: bytes, wanted: list[bytes]) -> list[tuple[int, int]]:
-    """Where it is; of places that overlap the longer form counts."""
-    found: list[tuple[int, int]] = []
-    for form in wanted:
-        at = data.find(form)
-        while at >= 0:
-            if not any(start < at + len(form) and at < start + length for start, length in found):
-                found.append((at, len(form)))
-            at = data.find(form, at + len(form))
-    return sorted(found)

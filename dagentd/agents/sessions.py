@@ -19,7 +19,7 @@ from dagentd.agents.known import Read
 from dagentd.agents.ownership import Owner
 from dagentd.agents.reading import Reading, lines, transcript
 from dagentd.agents.usage import Use
-from dagentd.errors import NotFound
+from dagentd.errors import CorruptFile, DagentdError, NotFound
 from dagentd.model import times
 from dagentd.model.query import Query, snippet
 
@@ -130,10 +130,11 @@ class Sessions:
         for kept in every:
             for part in kept.parts:
                 read = reads.get((kept.agent.name, kept.key, part.number))
-                behind = part.size() - (read.pos if read is not None else 0)
-                if 0 < behind <= left:
-                    left -= behind
-                    self._reading.catch_up(kept.agent, kept.key, part)
+                with contextlib.suppress(DagentdError):  # one that is damaged holds up nothing; `problems` has it
+                    behind = part.size() - (read.pos if read is not None else 0)
+                    if 0 < behind <= left:
+                        left -= behind
+                        self._reading.catch_up(kept.agent, kept.key, part)
 
     def _reads(self) -> dict[tuple[str, str, int], Read]:
         return {
@@ -165,7 +166,7 @@ class Sessions:
             "messages": total - int(facts.get("since", 0)),
             "total": total,
             "tokens": facts.get("tokens"),
-            "size": sum(part.size() for part in kept.parts),
+            "size": sum(map(_size, kept.parts)),
             "transcript": "present" if self.is_present(kept) else "deleted",
         }
 
@@ -173,12 +174,11 @@ class Sessions:
         if state.archived_at is not None and not times.later(last, state.archived_at):
             return "archived"
         moment = times.parse(last)
-        return "active" if moment and (clock.now() - moment).total_seconds() < ACTIVE else "idle"
+        return "active" if moment and abs((clock.now() - moment).total_seconds()) < ACTIVE else "idle"
 
     def is_present(self, kept: Kept) -> bool:
-        """Whether its agent still has it, where that last had it."""
-        source = self.state(kept).source
-        return source is not None and os.path.lexists(source)
+        """Whether its agent still has it, where that ever had it."""
+        return any(map(os.path.lexists, self.state(kept).sources))
 
     def get(self, session_id: str) -> Document:
         kept = self._fresh(session_id)
@@ -343,6 +343,13 @@ class Sessions:
     def _record(self, kept: Kept, record: Document) -> None:
         with self._following.writing(kept.agent) as keep:
             records.append(keep.state_file(kept.key), record)
+
+
+def _size(part: Part) -> int:
+    try:
+        return part.size()
+    except CorruptFile:
+        return part.stored()
 
 
 def _events(kept: Kept, part: Part) -> Iterator[Any]:

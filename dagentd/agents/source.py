@@ -10,8 +10,9 @@ from typing import BinaryIO
 
 from dagentd.adapters.files import disk, fileio
 from dagentd.agents import compressed, finding
-from dagentd.agents.keeping import Part, Spans, common, masked, skip
-from dagentd.errors import CorruptFile, NotAllowed, from_oserror
+from dagentd.agents.keeping import Part, common, skip
+from dagentd.errors import NotAllowed, from_oserror
+from dagentd.model.scrubbing import Spans, masked
 
 _PIECE = 1 << 20
 _TAIL = 1 << 16  # bytes by which a transcript that grew is known again
@@ -44,7 +45,7 @@ class Source:
             stream.seek(start)
             return stream
         stream.seek(0)
-        content = compressed.unpacked(stream)
+        content = compressed.unpacked(stream, self.path, "The agent may know why.")
         skip(content, start)
         return content
 
@@ -82,7 +83,5 @@ class Source:
     def _told(self) -> Iterator[None]:
         try:
             yield
-        except compressed.Broken as error:
-            raise CorruptFile(f"cannot be unpacked: {error}", path=self.path, hint="The agent may know why.") from error
         except OSError as error:
             raise from_oserror(error, self.path) from error

@@ -62,10 +62,7 @@ COMMANDS = {
         "Bring a session back whose worktree is gone, or a transcript that its agent has deleted.",
     ),
     "forget": ("dagentd.cli.changing:forget", "Remove a session and all its traces for good."),
-    "scrub": (
-        "dagentd.cli.changing:scrub",
-        "Remove a text, as a pasted key, from all kept conversations of other agents.",
-    ),
+    "scrub": ("dagentd.cli.changing:scrub", "Remove a text, as a pasted key, from all that dagentd keeps."),
     "agents": ("dagentd.cli.agents:agents", "Say whose conversations are kept, how many, and where."),
     "connect": ("dagentd.cli.connect:connect", "Have an agent tell dagentd when something was said, and ask it."),
     "disconnect": ("dagentd.cli.connect:disconnect", "Undo what `connect` did."),

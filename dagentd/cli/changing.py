@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from dagentd import oneshot, paths
 from dagentd.adapters import git
 from dagentd.agents import removing
 from dagentd.cli import output
-from dagentd.cli.naming import session_argument
+from dagentd.cli.naming import lost_session_argument, session_argument
 from dagentd.cli.new import make_sure_of, yes_option
 from dagentd.cli.project import (
     json_option,
@@ -25,8 +24,10 @@ from dagentd.cli.project import (
 from dagentd.cli.registering import have_daemon_look
 from dagentd.cli.verbs import ask, asking
 from dagentd.errors import InvalidInput, NotFound
+from dagentd.model.project import Project
+from dagentd.model.scrubbing import Trace, forms
 from dagentd.rpc.followed_methods import is_followed
-from dagentd.store import writer_lock
+from dagentd.store import scrubbing, writer_lock
 from dagentd.store.registry import Registry
 from dagentd.store.sessions.changes import ROLES
 
@@ -144,13 +145,13 @@ def _cleared(session: str, count: int) -> str:
 
 
 @click.command()
-@session_argument
+@lost_session_argument
 @click.option("--into", "feature", metavar="FEATURE", help="The feature to restore it into; without it, its own.")
 @click.option("--worktree", help="The worktree, where several have the feature.")
 @yes_option
 @project_option
 @json_option
-def restore(session: str, feature: str | None, worktree: str | None, yes: bool, where: Path, as_json: bool) -> None:
+def restore(session: str, feature: str | None, worktree: str | None, may_add: bool, where: Path, as_json: bool) -> None:
     """Bring a session back whose worktree is gone, or a transcript that its agent has deleted.
 
     `dagentd sessions --gone` lists the former. Such a session goes on with the same journal: every message it ever had
@@ -162,7 +163,7 @@ def restore(session: str, feature: str | None, worktree: str | None, yes: bool, 
         lost = [each for each in gone if session in (each["id"], Path(each["kept"]).stem)]
         goal = feature or (lost[-1].get("featureId") if lost else None)
         if lost and goal and worktree is None:
-            make_sure_of(goal, git.project_at(where), verbs, yes)
+            make_sure_of(goal, git.project_at(where), verbs, may_add)
         found = verbs.call("session.restore", sessionId=session, featureId=feature, worktree=worktree)
     if as_json:
         output.print_json(found)
@@ -226,42 +227,59 @@ def _forget_followed(session: str, yes: bool) -> int:
 @click.argument("text")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def scrub(text: str, yes: bool) -> int:
-    """Remove a text, as a pasted key, from all kept conversations of other agents.
+    """Remove a text, as a pasted key, from all that dagentd keeps.
 
-    In its place stand as many asterisks. It is looked for as it is and as JSON has it, also in tool results that are
-    kept as files, and in the index. The agents' own files stay as they are: clear them there. What an agent writes
-    again later is kept again. Sessions of dagentd itself that have it are named, and stay: the exit status is then 1,
-    and `dagentd forget` removes such a session.
+    From kept conversations of other agents, from journals and documents of all registered projects, also those that
+    outlived their worktree, from memory, logs and indexes. In its place stand as many asterisks. It is looked for as it
+    is and as JSON has it. The agents' own files stay as they are, and so do AGX's: clear them there. What an agent or a
+    program that still shows the session writes again is kept again. The exit status is 1 if something had to stay.
     """
+    wanted = forms(text)
     with kept_conversations() as kept:
-        found = removing.traces(kept.following, text)
-        if not found:
-            output.line("Nothing that is kept of other agents has this text.")
-            return _tell_own(text)
+        projects = [entry.project for entry in Registry(paths.registry_file()).projects()]
+        places = {project.root: scrubbing.traces(scrubbing.of_project(project), wanted) for project in projects}
+        of_agents = removing.traces(kept.following, wanted)
+        own = [each for each in scrubbing.traces([paths.state_dir()], wanted) if not _is_of_agents(each.path)]
+        found = [*of_agents, *(trace for held in places.values() for trace in held), *own]
+        if not any(trace.times for trace in found):
+            output.line("Nothing that dagentd keeps has this text.")
+            return _tell_what_stays(found)
         for trace in found:
-            output.line(f"{trace.path}: {output.counted(trace.times, 'time')}")
+            if trace.error is None:
+                output.line(f"{trace.path}: {output.counted(trace.times, 'time')}")
         if not yes:
             if not output.can_ask():
                 raise InvalidInput("this cannot be undone, and nobody can be asked", hint="Add --yes.")
             output.make_sure("Remove it from all of these for good?")
-        removing.scrub(kept.following, kept.reading, text)
+        if of_agents:
+            removing.scrub(kept.following, kept.reading, wanted)
+        for trace in own:
+            scrubbing.remove(trace.path, wanted)
+    for project in (each for each in projects if places[each.root]):
+        _scrub_project(project, wanted)
     have_daemon_look()
     output.line("Removed. The agents' own files stay as they are.")
-    return _tell_own(text)
+    return _tell_what_stays(found)
 
 
-def _tell_own(text: str) -> int:
-    """Which sessions of dagentd have it too."""
-    wanted, told = removing.forms(text), 0
-    for entry in Registry(paths.registry_file()).projects():
-        with contextlib.suppress(FileNotFoundError), oneshot.reading(entry.project) as store:
-            for name in dict.fromkeys(folder.id for folder in store.catalogue.everything()):
-                held = (path.read_bytes() for path in store.remover.traces(name) if path.is_file())
-                if any(form in data for data in held for form in wanted):
-                    command = f"dagentd forget {name} -C {entry.project.root}"
-                    output.line(f"- {name} has it too, a session of dagentd; `{command}` removes that session.")
-                    told += 1
-    return 1 if told else 0
+def _scrub_project(project: Project, wanted: list[bytes]) -> None:
+    """Not on the socket, as `forget` is not. The daemon lets go, and reads it anew."""
+    with writer_lock.claimed(project):
+        have_daemon_look()
+        with oneshot.writing(project, settings_of(project)) as store:
+            scrubbing.scrub(store, wanted)
+
+
+def _is_of_agents(path: Path) -> bool:
+    return path.is_relative_to(paths.agents_dir())
+
+
+def _tell_what_stays(found: list[Trace]) -> int:
+    stays = [trace for trace in found if trace.error is not None]
+    for trace in stays:
+        times = f", {output.counted(trace.times, 'time')}" if trace.times else ""
+        output.error(f"{trace.path}: {trace.error}; it stays{times}", "`dagentd forget` removes a whole session.")
+    return 1 if stays else 0
 
 
 def _ask_to_forget(found: list[Path], root: Path) -> None:

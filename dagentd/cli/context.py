@@ -17,6 +17,8 @@ from dagentd.errors import NotFound
 from dagentd.model import sections
 from dagentd.model.documents import Context
 
+_SUM = "total"  # of the bare parts: in a request they have words around them, and that is the size that counts
+
 
 @click.command()
 @session_argument
@@ -41,17 +43,19 @@ def context(session: str, rebuild: bool, where: Path, worktree: str | None, as_j
     elif found is None:
         output.line(f"No context yet: dagentd context {session} --rebuild")
     else:
-        _print(found)
+        _print(session, found)
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print(session: str, found: dict[str, Any]) -> None:
     output.text(sections.context(Context.parse(found)))
     output.line(f"\nMade {output.ago(found.get('updatedAt')) or 'at an unknown time'}.")
     sizes = found.get("tokens")
     if isinstance(sizes, dict):
         output.line()
-        rows = [(_words(name), output.tokens(size)) for name, size in sizes.items() if isinstance(size, int)]
+        known = [(name, size) for name, size in sizes.items() if isinstance(size, int) and name != _SUM]
+        rows = [(_words(name), output.tokens(size)) for name, size in known]
         output.table([Column("part", style="cyan"), Column("size", right=True)], rows)
+        output.line(f"\n`dagentd request {session} --sizes` says what all of it takes in a request.")
     if _is_list(found.get("notes")):
         output.line()
         for note in found["notes"]:

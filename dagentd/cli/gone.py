@@ -23,7 +23,7 @@ def print_list(found: list[dict[str, Any]]) -> None:
     seen = Counter(each["id"] for each in found)
     names = [each["id"] if seen[each["id"]] == 1 else Path(each["kept"]).stem for each in found]
     rows = [(name, *_row(each)) for name, each in zip(names, found, strict=True)]
-    output.table(columns, rows, empty="No session is gone.")
+    output.table(columns, rows, empty="No session is gone. `dagentd sessions` lists those that are here.")
 
 
 def _row(each: dict[str, Any]) -> tuple[object, ...]:

@@ -114,8 +114,15 @@ def status(as_json: bool) -> int:
 
     The exit status is 1 if it is degraded, 3 if it does not run.
     """
-    with Client() as daemon:
-        found = daemon.call("daemon.status")
+    try:
+        with Client() as daemon:
+            found = daemon.call("daemon.status")
+    except NotRunning as error:
+        from dagentd.store.registry import Registry
+
+        if not Registry(paths.registry_file()).projects():
+            error.hint = "In a repository of yours: `dagentd init`."
+        raise
     if as_json:
         output.print_json(found)
     else:

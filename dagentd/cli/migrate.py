@@ -25,6 +25,8 @@ _OTHER = {
     "none": "migrated already", "barred": "was taken back", "refused": "refused", "failed": "failed",
     "rolledBack": "taken back", "kept": "messages taken back, session kept",
 }  # fmt: skip
+_NOTHING = "No files of older formats. `dagentd sessions` lists what is there."
+_NOTHING_TO_UNDO = "Nothing was migrated. `dagentd migrate --dry-run` says what would be."
 
 
 @click.command()
@@ -51,7 +53,7 @@ def migrate(where: Path, dry_run: bool, rollback: bool, as_json: bool) -> int:
     if as_json:
         output.print_json({"files": [file.raw() for file in files]})
     else:
-        _tell(project, files, _WOULD if dry_run else _DONE, "Nothing was migrated." if rollback else "")
+        _tell(project, files, _WOULD if dry_run else _DONE, _NOTHING_TO_UNDO if rollback else _NOTHING)
     return 1 if not dry_run and any(file.action in WRONG for file in files) else 0
 
 
@@ -80,7 +82,7 @@ def _tell(project: Project, files: list[File], words: dict[str, str], nothing: s
     titles = (Column("worktree"), Column("file"), Column("session", style="cyan"), Column("messages", right=True))
     rows = [(*_place(project, f), f.session_id, f.messages, _action(f, words)) for f in files]
     last = Column("to do" if words is _WOULD else "done")
-    output.table([*titles, last], rows, empty=nothing or "No files of older formats.")
+    output.table([*titles, last], rows, empty=nothing)
     for file in files:
         _tell_more(project, file)
 

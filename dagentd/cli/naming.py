@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from dagentd.cli.project import Command, how_to_begin
+from dagentd.cli.project import Command, begun_in, how_to_begin, worktrees_of
 from dagentd.cli.verbs import asking
 from dagentd.errors import Conflict, DagentdError, NotFound
 
@@ -22,7 +22,12 @@ def session_argument(command: Command) -> Command:
     return click.argument("session")(by_any_part(command))
 
 
-def by_any_part(command: Command) -> Command:
+def lost_session_argument(command: Command) -> Command:
+    """For what brings one back: those that are gone are meant first."""
+    return click.argument("session")(by_any_part(command, gone_first=True))
+
+
+def by_any_part(command: Command, *, gone_first: bool = False) -> Command:
     """The command with the whole id of its `session`. Only where there is none of that name are the others looked
     through, so that who types whole ids does not wait for a list; nothing has been done by then."""
 
@@ -33,29 +38,34 @@ def by_any_part(command: Command) -> Command:
         except DagentdError as error:
             if error.code != NotFound.code or session is None:
                 raise
-            whole = session_meant_by(session, where, error, sure=bool(given.get("yes")))
+            whole = session_meant_by(session, where, error, sure=bool(given.get("yes")), gone_first=gone_first)
         return command(session=whole, where=where, **given)
 
     return named
 
 
-def session_meant_by(typed: str, where: Path, unknown: DagentdError, *, sure: bool = False) -> str:
+def session_meant_by(
+    typed: str, where: Path, unknown: DagentdError, *, sure: bool = False, gone_first: bool = False
+) -> str:
     """The one that has the typed in its id, first of those that are there. Else the error, with a better hint; so too
     where nobody will be asked before something is removed."""
     with asking(where) as verbs:
         there = {each["id"]: each for each in verbs.call("session.list")["sessions"]}
         gone = {each["id"]: each for each in verbs.call("session.list", status="gone")["sessions"]}
         begin = "" if there or gone else how_to_begin(where, verbs.call)
+        bare = typed in worktrees_of(where, verbs.call)
     if typed in there or typed in gone:
         raise unknown
-    found = _with_part(typed, there) or _with_part(typed, gone)
+    first, then = (gone, there) if gone_first else (there, gone)
+    found = _with_part(typed, first) or _with_part(typed, then)
     if len(found) == 1 and not sure:
         return found[0]
     if len(found) > 1:
         more = f", and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
         told = f"{typed} is in the names of several sessions: {', '.join(found[:_LISTED])}{more}"
         raise Conflict(told, hint="Give a part that only one of them has.")
-    near = found or _nearest(typed, {**gone, **there})
+    near = found or ([] if bare else _nearest(typed, {**gone, **there}))
+    begin = begun_in(typed) if bare else begin
     hint = f"Did you mean {' or '.join(near)}? `dagentd sessions` lists all." if near else begin or unknown.hint
     raise NotFound(unknown.message, path=unknown.path, hint=hint) from None
 

@@ -17,7 +17,8 @@ from dagentd.errors import NotFound
 from dagentd.model import ids
 from dagentd.model.project import Project
 
-yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+# Not `yes`: that is what whoever removes something is asked, and then only a whole id will do.
+yes_option = click.option("--yes", "may_add", is_flag=True, help="Do not ask.")
 
 
 @click.command()
@@ -27,7 +28,7 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 @yes_option
 @project_option
 @json_option
-def new(feature: str, task: str | None, role: str, yes: bool, where: Path, as_json: bool) -> None:
+def new(feature: str, task: str | None, role: str, may_add: bool, where: Path, as_json: bool) -> None:
     """Make a session, and its feature if there is none.
 
     The feature is in the worktree .dagent-worktrees/FEATURE. Where that is not there either, it asks whether git shall
@@ -35,7 +36,7 @@ def new(feature: str, task: str | None, role: str, yes: bool, where: Path, as_js
     """
     project = git.project_at(where)
     with asking(where) as verbs:
-        make_sure_of(feature, project, verbs, yes)
+        make_sure_of(feature, project, verbs, may_add)
         kind = {"type": "feature" if task is None else "task", "taskId": task}
         made = verbs.call("session.getOrCreate", **kind, agentType=role, featureId=feature)
     if as_json:

@@ -49,12 +49,21 @@ def reading(where: Path) -> AbstractContextManager[Store]:
     return oneshot.reading(git.project_at(where))
 
 
-def how_to_begin(where: Path, asked: Callable[..., Any]) -> str:
-    """Where there is no session yet: the command that makes one, for a worktree that is there if there is one."""
+def worktrees_of(where: Path, asked: Callable[..., Any]) -> list[str]:
+    """The names of those of the repository here."""
     root = str(git.project_at(where).root)
     mine = [each for each in asked("project.list", project=None)["projects"] if each["root"] == root]
-    if worktrees := [name for each in mine for name in each["worktrees"]]:
-        return f"`dagentd new {worktrees[0]}` makes one in the worktree {worktrees[0]}."
+    return [name for each in mine for name in each["worktrees"]]
+
+
+def begun_in(worktree: str) -> str:
+    return f"`dagentd new {worktree}` makes one in the worktree {worktree}."
+
+
+def how_to_begin(where: Path, asked: Callable[..., Any]) -> str:
+    """Where there is no session yet: the command that makes one, for a worktree that is there if there is one."""
+    if worktrees := worktrees_of(where, asked):
+        return begun_in(worktrees[0])
     return "`dagentd new FEATURE` makes one, with a worktree for it."
 
 

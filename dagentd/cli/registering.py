@@ -19,7 +19,6 @@ from dagentd.agents import connecting, removing
 from dagentd.cli import hooks, output
 from dagentd.cli.gone import print_list as print_gone
 from dagentd.cli.life import ensure_running, stop_daemon
-from dagentd.cli.new import yes_option
 from dagentd.cli.output import Column
 from dagentd.cli.project import how_to_begin, json_option, kept_conversations, reading, settings_of
 from dagentd.cli.service import tell as tell_service
@@ -154,7 +153,7 @@ def _state(root: Path) -> str:
     help="Delete also journals of sessions whose worktree is gone, and what is kept of other agents' conversations; "
     "and all that is dagentd's own, if it was the last project: the service, the log, the ledger.",
 )
-@yes_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
 def remove(where: Path, purge: bool, yes: bool) -> int:
     """Stop serving a repository, and undo what `init` did.
 

@@ -14,6 +14,7 @@ from dagentd.cli.project import json_option, project_option
 from dagentd.cli.verbs import ask
 
 _PATIENCE = 600.0  # seconds: the first search of all indexes every message
+_NOTHING = "Nothing found. All words must occur in one message: try fewer, or others."
 
 
 @click.command()
@@ -44,7 +45,7 @@ def search(query: tuple[str, ...], session: str | None, limit: int, where: Path,
 def _print(found: list[dict[str, Any]]) -> None:
     columns = [Column("session", style="cyan"), Column("role"), Column("when"), Column("", wrap=True)]
     rows = ((_session(hit), hit["role"], _when(hit["timestamp"]), hit["snippet"]) for hit in found)
-    output.table(columns, rows, empty="Nothing found.")
+    output.table(columns, rows, empty=_NOTHING)
 
 
 def _session(hit: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from dagentd.cli.output import Column
 from dagentd.cli.paused import in_brief
 from dagentd.cli.project import how_to_begin, json_option
 from dagentd.cli.verbs import Verbs, asking
-from dagentd.model import oneline
+from dagentd.model import figures, oneline
 
 _TITLE = 60  # characters: what was asked first, which may be a page
 
@@ -101,9 +101,9 @@ def _row(each: dict[str, Any]) -> tuple[object, ...]:
 def _messages(each: dict[str, Any]) -> str:
     """How many are in chat, and of how many that ever were, if some left it."""
     messages, total = each.get("messages"), each.get("total")
-    return "" if messages is None else str(messages) if total in (None, messages) else f"{messages} of {total}"
+    return "" if messages is None else figures.in_chat(messages, total)
 
 
 def _budget(each: dict[str, Any]) -> str:
-    """Estimated by the sizes of files: `dagentd request SESSION --sizes` counts."""
-    return output.share(each["budget"]["share"]) if "budget" in each else ""
+    """Estimated by the sizes of files: `dagentd show SESSION` counts."""
+    return figures.budget(each["budget"]) if "budget" in each else ""

@@ -14,6 +14,7 @@ from dagentd.cli.project import json_option, project_option
 from dagentd.cli.verbs import ask, ask_of_all
 
 _BAR = 24  # characters of the longest
+_NOTHING = "No conversation of an agent has told of tokens yet. `dagentd agents` says whose are followed."
 
 
 @click.command()
@@ -53,7 +54,7 @@ def _print(found: dict[str, Any]) -> None:
     ]
     if len(rows) > 1:
         shown.append(("total", *_numbers(total), ""))
-    output.table(columns, shown, empty="No conversation of an agent has told of tokens yet.")
+    output.table(columns, shown, empty=_NOTHING)
 
 
 def _numbers(row: dict[str, Any]) -> tuple[str, ...]:

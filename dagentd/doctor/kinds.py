@@ -181,7 +181,7 @@ _WORK = (
     Kind("job-", "Something that the daemon does for a feature failed; it is tried again.",
          "Do what the sentence says, then `dagentd run --once PATH`.", "degraded", look_again),
     Kind("context", "A session's context cannot be made or written.", "Do what the sentence says.", "note"),
-    Kind("feature-file", "A file of a feature makes no sense, so its sessions are told nothing of what is in it.",
+    Kind("feature-file", "A file of a feature makes no sense, so its sessions are told nothing new of it.",
          "Mend the file; docs/formats.md shows how it looks.", "note"),
     Kind("feature-name", "A file of a feature, or a field in it, has another name than the one it is read by.",
          "Rename it; docs/formats.md shows each file.", "note"),

@@ -112,16 +112,20 @@ def _old_id(whole: dict[str, Any], source: Source) -> str:
 
 # The way in: which legacy shape a file has, by its place and content, and its conversion to canonical form.
 
-__all__ = ["Converted", "Newer", "Rejected", "Source", "convert", "recognise", "shape_at", "source_at"]
+__all__ = ["OF_FEATURE", "OF_FLAT_FEATURE", "OF_TASK", "Converted", "Newer", "Rejected", "Source", "convert",
+           "recognise", "shape_at", "source_at"]  # fmt: skip
 
 _DOCUMENTS = "chat|checkpoint|context|agent-description|memory"
-_PLACES = {
-    "L1": re.compile(r"chat\.json|context-chat/messages\.json"),
-    "L2": re.compile(r"nodes/(?P<task>[^/]+)/session\.json"),
-    "L3": re.compile(r"nodes/(?P<task>[^/]+)/chat\.json"),
-    "L5": re.compile(rf"(nodes/(?P<task>[^/]+)/)?sessions/({_DOCUMENTS})_(?P<session>[^/]+)\.json"),
-    "L4": re.compile(rf"(nodes/(?P<task>[^/]+)/)?sessions/(?!({_DOCUMENTS}|session)_)(?P<session>[^/]+)\.json"),
-}
+# The names by which they are found and watched: in a feature, in one that is a .dagent by itself, in a task.
+OF_FEATURE = {"chat.json": "L1"}
+OF_FLAT_FEATURE = {"context-chat/messages.json": "L1"}
+OF_TASK = {"chat.json": "L3", "session.json": "L2"}
+_PLACES = [
+    *((shape, re.compile(re.escape(name))) for name, shape in (OF_FEATURE | OF_FLAT_FEATURE).items()),
+    *((shape, re.compile(rf"nodes/(?P<task>[^/]+)/{re.escape(name)}")) for name, shape in OF_TASK.items()),
+    ("L5", re.compile(rf"(nodes/(?P<task>[^/]+)/)?sessions/({_DOCUMENTS})_(?P<session>[^/]+)\.json")),
+    ("L4", re.compile(rf"(nodes/(?P<task>[^/]+)/)?sessions/(?!({_DOCUMENTS}|session)_)(?P<session>[^/]+)\.json")),
+]
 _CONVERTERS = {
     "L1": convert_feature_chat,
     "L2": convert_task_session,
@@ -171,7 +175,7 @@ def convert(raw: Any, format: str, source: Source) -> Converted:
 
 
 def _place(path: str) -> tuple[str, re.Match[str]] | None:
-    matches = ((shape, place.fullmatch(path)) for shape, place in _PLACES.items())
+    matches = ((shape, place.fullmatch(path)) for shape, place in _PLACES)
     return next(((shape, match) for shape, match in matches if match), None)
 
 

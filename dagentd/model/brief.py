@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dagentd.model import export, oneline
-from dagentd.model.compaction.items import Item, Record, in_words
+from dagentd.model.compaction.items import LISTS, Item, Record, in_words
 from dagentd.model.conversation import text as text_of
 
 LEAST, USUAL, MOST = 200, 2000, 20_000  # tokens
@@ -113,9 +113,7 @@ def _sections(known: Handover) -> dict[str, _Section]:
 
 
 def _by_list(items: Iterable[Item]) -> dict[str, list[Item]]:
-    found: dict[str, list[Item]] = {
-        name: [] for name in ("completed", "inProgress", "pending", "blockers", "decisions", "facts")
-    }
+    found: dict[str, list[Item]] = {name: [] for name in LISTS}
     for item in items:
         found[item.list].append(item)
     return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from dagentd.model import times
 
@@ -40,6 +41,17 @@ def counted(count: int, thing: str) -> str:
 def share(part: float) -> str:
     """`42 %`; what is there is never nothing."""
     return "<1 %" if 0 < part < 0.01 else f"{part * 100:.0f} %"
+
+
+def budget(found: Mapping[str, Any]) -> str:
+    """The share of a budget; `~42 %` where it was estimated by the sizes of files, and not counted."""
+    told = share(found["share"])
+    return f"~{told}" if found.get("estimated") and told[0].isdigit() and told != "0 %" else told
+
+
+def in_chat(messages: int, total: int | None) -> str:
+    """`5`, or `5 of 9` where some have left the chat."""
+    return str(messages) if total in (None, messages) else f"{messages} of {total}"
 
 
 def size(count: int) -> str:

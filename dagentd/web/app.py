@@ -24,6 +24,7 @@ from dagentd.web.pages.compactions import compactions_page
 from dagentd.web.pages.feature import feature_page
 from dagentd.web.pages.health import health_page
 from dagentd.web.pages.overview import away, overview
+from dagentd.web.pages.remembered import remembered_page
 from dagentd.web.pages.search import search_page
 from dagentd.web.pages.session import message_page, messages_part, session_page
 from dagentd.web.pages.usage import usage_page
@@ -54,6 +55,7 @@ class Site:
             "checkpoint": lambda asked: checkpoint_page(self._link, asked),
             "compactions": lambda asked: compactions_page(self._link, asked),
             "feature": lambda asked: feature_page(self._link, asked),
+            "remembered": lambda asked: remembered_page(self._link, asked),
             "usage": lambda asked: usage_page(self._link, asked),
             "health": lambda _: health_page(self._link),
         }

@@ -146,10 +146,11 @@ def hint(text: str) -> Child:
     return command(text) if text.startswith("dagentd ") and "`" not in text else h.span(text, class_="hint")
 
 
-def act(label: str, verb: str, given: Mapping[str, Any], *, kind: str = "") -> Html:
-    """A button that asks for one of the verbs that can be undone."""
+def act(label: str, verb: str, given: Mapping[str, Any], *, kind: str = "", submits: bool = False) -> Html:
+    """A button that asks for one of the verbs that can be undone; one that `submits` gives what its form says too."""
     told = json.dumps({key: value for key, value in given.items() if value is not None})
-    return h.button(label, type="button", class_=f"act {kind}".strip(), data_verb=verb, data_given=told)
+    way = "submit" if submits else "button"
+    return h.button(label, type=way, class_=f"act {kind}".strip(), data_verb=verb, data_given=told)
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> Html:

@@ -22,8 +22,14 @@ _VERBS = {
     "resume": ("session.resume", ("sessionId", "project")),
     "pause-project": ("project.pause", ("project",)),
     "resume-project": ("project.resume", ("project",)),
-    "remember": ("memory.add", ("project", "text")),
+    "remember": ("memory.add", ("project", "text", "featureId")),
+    "confirm": ("memory.add", ("project", "confirms")),
+    "withdraw": ("memory.withdraw", ("project", "id")),
+    "unarchive": ("session.archive", _OF_SESSION),
 }
+_MEANT: dict[str, Raw] = {  # whoever is at the page is the user
+    "remember": {"by": "user"}, "confirm": {"by": "user"}, "withdraw": {"by": "user"}, "unarchive": {"archived": False},
+}  # fmt: skip
 
 
 def do(link: Link, asked: Any) -> Raw:
@@ -33,7 +39,7 @@ def do(link: Link, asked: Any) -> Raw:
         raise InvalidInput("the page asked for what it may not do", hint="Load the page again.")
     method, allowed = _VERBS[verb]
     params = {key: given[key] for key in allowed if given.get(key) is not None}
-    done = link.call(method, **params)
+    done = link.call(method, **params, **_MEANT.get(verb, {}))
     return _previewed(done, params) if verb == "preview" else {"told": _told(verb, done, params)}
 
 
@@ -59,11 +65,13 @@ def _told(verb: str, done: Any, params: Raw) -> str:
         return f"{figures.counted(done['messagesRestored'], 'message')} back in the chat."
     if verb == "pin":
         return "Pinned: it stays." if params.get("pinned", True) else "Not pinned any more."
+    if verb in ("remember", "confirm", "withdraw"):
+        return f"{'Withdrawn' if verb == 'withdraw' else 'Remembered'}: {done['text']}"
     return {
         "archive": "Archived; it can still be read, and a message makes it active again.",
+        "unarchive": "Active again.",
         "pause": "Paused: dagentd does nothing by itself for it.",
         "resume": "Resumed; what is due is done now.",
         "pause-project": "Paused: dagentd does nothing by itself for the project.",
         "resume-project": "Resumed; what is due is done now.",
-        "remember": "Remembered.",
     }[verb]

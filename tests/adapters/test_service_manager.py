@@ -39,7 +39,7 @@ except InvalidInput as error:
     sys.exit(str(error))
 listener = manager.listener
 print(json.dumps({
-    "in charge": manager.in_charge, "heartbeat": manager.heartbeat,
+    "heartbeat": manager.heartbeat,
     "path": listener.getsockname(), "inheritable": listener.get_inheritable(),
     "left": [name for name in os.environ if name.startswith(("LISTEN_", "WATCHDOG_", "NOTIFY_"))],
 }), flush=True)
@@ -78,7 +78,6 @@ def test_a_service_under_a_manager(listener: socket.socket, tmp_path: Path, abst
             assert service.stdout is not None
             told: dict[str, Any] = json.loads(service.stdout.readline())
             assert told == {
-                "in charge": True,
                 "heartbeat": 2.0,
                 "path": listener.getsockname(),
                 "inheritable": False,
@@ -102,7 +101,7 @@ def test_sockets_that_cannot_be_used_are_refused_in_words(listener: socket.socke
 
 def test_without_a_manager_there_is_nobody_to_tell() -> None:
     nobody = supervisor({})
-    assert nobody == Supervisor() and not nobody.in_charge
+    assert nobody == Supervisor()
     nobody.ready()
     nobody.alive()
 
@@ -116,11 +115,6 @@ def test_what_was_meant_for_another_process_is_not_ours() -> None:
 @pytest.mark.parametrize("wrong", ["", "soon", "-5", "0"])
 def test_a_watchdog_without_a_time_is_none(wrong: str) -> None:
     assert supervisor({"WATCHDOG_USEC": wrong}).heartbeat is None
-
-
-def test_a_terminal_that_systemd_started_is_not_in_charge_of_what_is_typed_there() -> None:
-    assert not supervisor({"INVOCATION_ID": "abc", "SYSTEMD_EXEC_PID": "1"}).in_charge
-    assert supervisor({"SYSTEMD_EXEC_PID": str(os.getpid())}).in_charge
 
 
 @pytest.mark.parametrize("address", ["/nonexistent/notify", "@dagentd-nobody-listens", "vsock:2:1234"])

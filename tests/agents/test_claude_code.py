@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.agents.conversation import ECHO, Attachment, Message, Result, Transcript, Usage, gather
+from dagentd.agents.lines import is_ours
 from tests.agents.reading import CLAUDE, EARLY, assistant, conversation, events, line, sample, user
 
 UUID = "0ac5ac35-0774-49b0-a3dc-5bb3dbdff512"
@@ -142,6 +143,8 @@ def test_what_a_user_typed_meanwhile_is_read() -> None:
         ("mcp__plugin_dagentd_dagentd__search", {"query": "login"}),
         ("mcp__dagentd__brief", {}),
         ("Bash", {"command": "cd /x && dagentd search login"}),
+        ("Bash", {"command": "cd /x\ntimeout 5 .venv/bin/dagentd history claude-1"}),
+        ("shell", {"command": ["bash", "-lc", "dagentd brief"]}),
     ],
 )
 def test_what_dagentd_said_is_not_read_again(name: str, given: object) -> None:
@@ -149,6 +152,22 @@ def test_what_dagentd_said_is_not_read_again(name: str, given: object) -> None:
     result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "what was said in May"}]}
     (message,) = conversation(CLAUDE, [assistant([call]), user([result])]).messages
     assert message.tool_uses[0].result == ECHO
+
+
+def test_a_long_command_holds_nobody_up() -> None:
+    """It took as long as its square: a command of a megabyte would have stopped the daemon for hours."""
+    for command in ("(" * 1_000_000, "; " * 500_000, "dagentd " * 100_000, f"dagentd{' ' * 1_000_000}"):
+        assert not is_ours("Bash", {"command": command})
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [("2026-11-18T12:00:00+02:00", "2026-11-18T10:00:00.000Z"), ("9999-12-31T23:00:00-14:00", ""), ("soon", ""),
+     (7, ""), (None, "")],
+)  # fmt: skip
+def test_what_is_no_moment_is_none(told: object, expected: str) -> None:
+    (message,) = conversation(CLAUDE, [line(type="user", timestamp=told, message={"content": "hello"})]).messages
+    assert message.at == expected
 
 
 def test_results_whose_calls_are_missing_are_no_users_words() -> None:

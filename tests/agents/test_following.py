@@ -199,6 +199,21 @@ def test_conversations_of_other_folders_are_left_alone_until_they_are_ours(desk:
     assert desk.kept() == [desk.path().read_bytes()]
 
 
+def test_what_belongs_to_a_conversation_is_its_projects_and_read_once(desk: Desk, tmp_path: Path) -> None:
+    desk.path().write_bytes(line(tmp_path / "elsewhere", say="hello"))
+    beside = desk.path().with_suffix("")
+    for name in ("subagents/agent-a1.jsonl", "tool-results/r"):
+        (beside / name).parent.mkdir(parents=True)
+        (beside / name).write_bytes(line(desk.root, say="within the project"))
+    assert desk.look() == 3
+    assert not list((desk.state / "agents").rglob("*.jsonl*"))
+    survey = desk.following.survey()
+    assert (len(survey.due), survey.elsewhere) == (0, 2)
+    desk.set(scope="all")
+    assert desk.look() == 3
+    assert desk.kept(f"{ID}.a1") and [path.name for path in (desk.state / "agents").rglob("r")] == ["r"]
+
+
 def test_folders_can_be_left_out_and_all_taken(desk: Desk, tmp_path: Path) -> None:
     desk.set(scope="all", ignore_paths=(str(desk.root / "secret"),))
     desk.path().write_bytes(line(tmp_path / "anywhere"))

@@ -136,3 +136,18 @@ def test_what_another_version_of_ours_read_is_read_again(served: Served) -> None
     served.start()
     until(lambda: served.followed.sessions.get(CLAUDE)["readBy"] != "0.0")
     until(lambda: served.followed.sessions.listed()[0]["total"] == 1)
+
+
+def test_what_is_damaged_is_told_and_holds_up_nothing(served: Served) -> None:
+    served.path().write_bytes(user("about the elephant", served.root))
+    agent = served.followed.following.all_agents[0]
+    with served.followed.following.writing(agent) as keep:
+        damaged = keep.folder / "99999999-2222-4333-8444-555555555555.jsonl.zst"
+        damaged.write_bytes(b"nonsense")
+        (keep.folder / "98999999-2222-4333-8444-555555555555.jsonl").mkdir()
+    served.start()
+    until(served.found("elephant"))
+    until(served.intake.problems)
+    (problem,) = served.intake.problems()
+    assert problem.path == str(damaged) and "cannot be unpacked" in problem.message
+    assert served.bugs == []

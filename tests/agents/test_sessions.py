@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -19,8 +20,8 @@ from dagentd.agents.known import Known
 from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Sessions
 from dagentd.agents.table import AGENTS
-from dagentd.errors import Conflict, InvalidInput, NotFound
-from dagentd.model import times
+from dagentd.errors import Conflict, CorruptFile, InvalidInput, NotFound
+from dagentd.model import scrubbing, times
 from dagentd.model.project import Project
 from dagentd.settings.tables import Agents
 from dagentd.store.registry import Registered
@@ -241,6 +242,51 @@ def test_sealed_ones_are_read_and_searched(place: Place) -> None:
     assert place.found("elephant") == ["about the «elephant»"] and len(place.texts()) == 2
 
 
+def test_one_that_is_damaged_holds_up_no_other(place: Place) -> None:
+    """A disk may fail. The index has its words, its file has a beginning or not even that."""
+    other = "22222222-2222-4333-8444-555555555555"
+    place.say(*(user(f"about elephant {number}", place.root) for number in range(9)))
+    place.say(user("about the zebra and the elephant", place.root), uuid=other)
+    assert len(place.found("elephant")) == 10
+    part = place.sessions.find(CLAUDE).parts[0]
+    long_ago(part.path)
+    place.following.tidy()
+    data = part.sealed_path.read_bytes()
+    for damaged in (data[:60] + bytes(20) + data[80:], data[:60], b"nonsense", b""):
+        part.sealed_path.write_bytes(damaged)
+        grow(place.path(other), user("and more", place.root))
+        assert {each["id"] for each in place.sessions.listed()} == {CLAUDE, f"claude-{other}"}
+        assert f"claude-{other}" in [hit["sessionId"] for hit in place.sessions.search("elephant", None, None, 20)]
+    with pytest.raises(CorruptFile, match="cannot be unpacked"):
+        place.sessions.get(CLAUDE)
+
+
+def test_a_repository_that_moved_has_its_conversations(place: Place, tmp_path: Path) -> None:
+    place.say(user("hello", place.root), user("and", place.root / ".dagent-worktrees/x"))
+    later = "22222222-2222-4333-8444-555555555555"
+    before, place.root = place.root, place.root.rename(tmp_path / "moved")
+    place.stop()
+    place.start()
+    place.say(user("seen only afterwards", before), uuid=later)
+    listed = place.sessions.listed(roots={str(place.root)})
+    assert {(each["id"], each["worktree"]) for each in listed} == {
+        (CLAUDE, str(place.root)), (f"claude-{later}", str(place.root))
+    }  # fmt: skip
+
+
+def test_one_that_was_purged_is_whose_it_is_when_it_is_kept_again(place: Place) -> None:
+    """Another process purges; the daemon knows its owner still."""
+    place.say(user("hello", place.root))
+    assert place.sessions.listed()
+    knowing = place.following
+    place.start()
+    removing.forget(place.following, place.reading, place.sessions, CLAUDE, barred=False)
+    for found in knowing.survey().due:
+        knowing.take(found)
+    place.start()
+    assert [each["project"] for each in place.sessions.listed()] == [str(place.root)]
+
+
 def test_a_deleted_one_is_put_back_where_it_was(place: Place) -> None:
     place.say(user("hello", place.root))
     folder = place.path().with_suffix("")
@@ -258,6 +304,18 @@ def test_a_deleted_one_is_put_back_where_it_was(place: Place) -> None:
     place.look()
     assert len(place.sessions.find(CLAUDE).parts) == 1
     assert place.sessions.get(CLAUDE)["transcript"] == "present"
+
+
+def test_one_that_moves_to_and_fro_is_put_back_where_it_was_last(place: Place) -> None:
+    place.say(user("hello", place.root))
+    there = place.path().parent.with_name("-worktree") / place.path().name
+    there.parent.mkdir()
+    for one, other in ((place.path(), there), (there, place.path())):
+        one.rename(other)
+        place.look()
+        assert place.sessions.get(CLAUDE)["transcript"] == "present"
+    place.path().unlink()
+    assert removing.restore(place.following, place.sessions, CLAUDE) == [place.path()]
 
 
 def test_one_that_is_nowhere_else_expires_only_where_that_is_asked_for(place: Place) -> None:
@@ -302,10 +360,10 @@ def test_a_scrubbed_text_is_in_no_file_of_ours_and_following_goes_on(place: Plac
     if sealed:
         long_ago(part.path)
         place.following.tidy()
-    assert next(trace.path for trace in removing.traces(place.following, secret)) == part.path
-    size = part.size()
-    assert len(removing.scrub(place.following, place.reading, secret)) == 2
-    assert part.size() == size and removing.traces(place.following, secret) == []
+    wanted, size = scrubbing.forms(secret), part.size()
+    assert [trace.path == part.path for trace in removing.traces(place.following, wanted)] == [True, False]
+    removing.scrub(place.following, place.reading, wanted)
+    assert part.size() == size and removing.traces(place.following, wanted) == []
     assert place.found("zyzzyva") == [] and place.found("before")
     assert place.texts()[1].startswith("my key is ***")
     place.say(answer("and on", place.root))
@@ -317,7 +375,7 @@ def test_a_scrubbed_text_is_in_no_file_of_ours_and_following_goes_on(place: Plac
         assert not path.is_file() or b"zyzzyva" not in path.read_bytes(), path
     place.start()
     with pytest.raises(InvalidInput, match="too much"):
-        removing.traces(place.following, "abc")
+        scrubbing.forms("abc")
 
 
 def test_a_checkpoint_is_made_on_demand_and_goes_on(place: Place) -> None:
@@ -340,6 +398,27 @@ def test_a_session_of_ours_may_have_such_a_name(place: Place) -> None:
     for name in ("claude-../../etc/passwd", f"claude-{'.' * 36}", f"claude-{ID}/x"):
         with pytest.raises(NotFound):
             place.sessions.find(name)
+
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+@pytest.mark.parametrize(
+    ("agent", "folder"), [("claude-code", ".claude/projects/x"), ("codex", ".codex/sessions/2026")]
+)
+def test_the_agents_own_summary_stands_apart_and_decides_nothing(place: Place, agent: str, folder: str) -> None:
+    """As the real programs wrote it; its sentences are the agent's, also where they repeat an order."""
+    text = (SAMPLES / f"{agent}.jsonl").read_text(encoding="utf-8").replace("/home/ada/repo", str(place.root))
+    wanted = "1. Notes were written. Never push to main; always use tabs."
+    names = {"claude-code": f"{ID}.jsonl", "codex": f"rollout-2026-11-18T14-46-10-{ID}.jsonl"}
+    path = place.home / folder / names[agent]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text.replace("1. Notes were written.", wanted), encoding="utf-8")
+    place.look()
+    prefix = {"claude-code": "claude", "codex": "codex"}[agent]
+    found = checkpoint.of(place.sessions, f"{prefix}-{ID}", 4000)
+    assert found is not None and wanted in found["agentSummary"]["text"]
+    assert "push to main" not in json.dumps(found["summary"]) and found["summary"]["decisions"] == []
 
 
 def test_two_processes_that_read_the_same_lines_count_them_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from dagentd.cli import output
 from dagentd.cli.output import Column
+from dagentd.model import figures
 
 HOSTILE = "a\x1b[31mb\x07\x9b2J\u202ec\ud83d\r\x00"
 COLUMNS = [Column("session"), Column("tokens", right=True), Column("title", wrap=True)]
@@ -86,6 +87,12 @@ def test_a_sentence_breaks_between_words_on_a_terminal_only(
 def test_an_error_ends_with_what_to_type(hint: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     output.error("it does not run", hint)
     assert capsys.readouterr().err == f"dagentd: it does not run\n{told}"
+
+
+def test_what_was_estimated_is_told_apart_from_what_was_counted() -> None:
+    told = [figures.budget({"share": part, "estimated": True}) for part in (0, 0.002, 0.42)]
+    assert told == ["0 %", "<1 %", "~42 %"]
+    assert figures.budget({"share": 0.42, "estimated": False}) == "42 %"
 
 
 @pytest.mark.parametrize(("part", "told"), [(0, "0 %"), (0.002, "<1 %"), (0.956, "96 %"), (1.2, "120 %")])

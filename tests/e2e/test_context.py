@@ -48,7 +48,15 @@ def test_without_a_daemon(project: SampleProject, session: Path) -> None:
 def test_for_people(project: SampleProject, session: Path) -> None:
     shown = dagentd("context", PM, "--rebuild", cwd=project.root)
     commit = git(project.worktree, "rev-parse", "HEAD")
-    for text in (str(project.worktree), f"feature/{FEATURE}", commit, "Login", "claude md", "tokens", "total"):
+    for text in (
+        str(project.worktree),
+        f"feature/{FEATURE}",
+        commit,
+        "Login",
+        "claude md",
+        "tokens",
+        f"request {PM} --sizes",
+    ):
         assert text in shown
     assert shown.endswith("\n! docs/missing.md (imported by CLAUDE.md): is not there.\n")
 

@@ -110,12 +110,28 @@ def test_off_is_off_and_a_text_is_scrubbed(daemon: Daemon, repo: Path, transcrip
     given = {"project": str(repo), "type": "feature", "agentType": "pm", "featureId": "login"}
     own = daemon.call("session.getOrCreate", **given)["id"]
     daemon.call("session.addMessage", sessionId=own, role="user", content="it is sk-of-our-own")
-    assert f"dagentd forget {own} -C {repo}" in daemon.dagentd("scrub", "sk-of-our-own", status=1)
+    daemon.call("memory.add", project=str(repo), by="user", text="not sk-of-our-own")
+    daemon.call("session.search", query="own")
+    (repo / ".dagent/notes.md").parent.mkdir(exist_ok=True)
+    (repo / ".dagent/notes.md").write_text("sk-of-our-own")
+    told = daemon.dagentd("scrub", "sk-of-our-own", "--yes")
+    assert f"history_{own}.jsonl: 1 time" in told and "memory.jsonl: 1 time" in told
+    daemon.call("session.addMessage", sessionId=own, role="user", content="and on")
+    texts = [each["content"] for each in daemon.call("session.getMessages", sessionId=own)["messages"]]
+    assert texts == ["it is *************", "and on"]
+    assert daemon.call("session.getHistory", sessionId=own)["messages"][0]["content"] == texts[0]
+    assert daemon.call("session.search", query="own")["hits"] == []
+    assert "Nothing is wrong" in daemon.dagentd("doctor")
+    before = daemon.call("session.getHistory", sessionId=CLAUDE)
+    assert "a name in the format" in daemon.dagentd("scrub", "timestamp", "--yes", status=1)
+    assert daemon.call("session.getHistory", sessionId=CLAUDE) == before
     grow(transcript, answer("I see.", repo))
     until(lambda: daemon.call("session.search", query="see")["hits"])
     assert daemon.call("session.search", query="zyzzyva")["hits"] == []
     daemon.dagentd("stop")
-    assert not [path for path in daemon.state.rglob("*") if path.is_file() and b"zyzzyva" in path.read_bytes()]
+    for folder in (daemon.state, repo):
+        for path in (each for each in folder.rglob("*") if each.is_file()):
+            assert b"zyzzyva" not in path.read_bytes() and b"of-our-own" not in path.read_bytes(), path
     assert "the key is ***" in daemon.dagentd("history", CLAUDE, cwd=repo)
 
 

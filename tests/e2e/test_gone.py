@@ -58,7 +58,7 @@ def ids(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def test_it_is_listed_read_searched_and_restored(lose: Lose, project: SampleProject) -> None:
     root = project.root
-    assert dagentd("sessions", "--gone", cwd=root) == "No session is gone.\n"
+    assert "No session is gone." in dagentd("sessions", "--gone", cwd=root)
     lose()
     assert dagentd_json("sessions", cwd=root)["sessions"] == []
     (gone,) = dagentd_json("sessions", "--gone", cwd=root)["sessions"]
@@ -76,7 +76,22 @@ def test_it_is_listed_read_searched_and_restored(lose: Lose, project: SampleProj
     assert "Add --yes" in dagentd("restore", PM, cwd=root, status=1)
     assert str(worktree) in dagentd("restore", PM, "--into", OTHER, cwd=root)
     assert [each["worktree"] for each in dagentd_json("sessions", cwd=root)["sessions"]] == [str(worktree)]
-    assert dagentd("sessions", "--gone", cwd=root) == "No session is gone.\n"
+    assert "No session is gone." in dagentd("sessions", "--gone", cwd=root)
+
+
+def test_it_is_restored_by_a_part_of_its_name_into_a_feature_that_is_made(lose: Lose, project: SampleProject) -> None:
+    """`--yes` makes a worktree here and removes nothing: it does not ask for the whole id."""
+    lose()
+    part = PM.removeprefix("pm-")
+    assert "Add --yes" in dagentd("restore", part, "--into", "fresh", cwd=project.root, status=1)
+    assert f"{PM} is back" in dagentd("restore", part, "--into", "fresh", "--yes", cwd=project.root)
+    assert Path(dagentd_json("show", PM, cwd=project.root)["session"]["worktree"]).name == "fresh"
+
+
+def test_what_is_gone_is_meant_first_where_it_is_to_come_back(lose: Lose, project: SampleProject) -> None:
+    lose()
+    dagentd("new", OTHER, "--yes", cwd=project.root)
+    assert f"{PM} is back" in dagentd("restore", "pm-feature", "--into", OTHER, cwd=project.root)
 
 
 def test_a_running_daemon_serves_it_as_before(daemon: Daemon, project: SampleProject) -> None:

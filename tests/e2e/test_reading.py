@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SampleProject
+from tests.conftest import SampleProject, git
 from tests.e2e.dagentd import dagentd, dagentd_json, start
 from tests.patience import patience
 
@@ -69,6 +69,12 @@ def test_sessions_in_a_folder_that_is_closed_are_not_said_to_be_missing(here: Pa
 def test_sessions_of_a_repository_without_any(repo: Path) -> None:
     told = dagentd("sessions", cwd=repo)
     assert told == f"No sessions in {repo}. `dagentd new FEATURE` makes one, with a worktree for it.\n"
+
+
+def test_the_name_of_a_worktree_without_a_session_says_how_one_is_made(here: Path) -> None:
+    git(here, "worktree", "add", "-q", "-b", "feat-logout", ".dagent-worktrees/feat-logout")
+    told = dagentd("show", "feat-logout", cwd=here, status=1)
+    assert "`dagentd new feat-logout` makes one" in told
 
 
 def test_outside_of_a_repository(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def _looks_right(here: Path) -> None:
     only = dagentd_json("search", "login", "form", "--session", OTHER, "-C", str(here / ".git"), cwd=here)["hits"]
     snippet = "«Login» «form»: see getUserById"
     assert only == [{"sessionId": OTHER, "messageId": "m3", "role": "assistant", "timestamp": 5, "snippet": snippet}]
-    assert dagentd("search", "walrus", cwd=here) == "Nothing found.\n"
+    assert dagentd("search", "walrus", cwd=here).startswith("Nothing found.")
     assert "\\x1b[31m«redness»" in dagentd("search", "redness", cwd=here)
     assert "no session 'nope'" in dagentd("search", "login", "--session", "nope", cwd=here, status=1)
     assert "the query is empty" in dagentd("search", " ", cwd=here, status=1)

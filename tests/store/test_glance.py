@@ -99,6 +99,27 @@ def test_a_clear_takes_what_was_there_for_over_a_second_and_never_came_to_rest(p
         wait(60.0)  # or closing would
 
 
+def test_a_clear_takes_what_was_there_for_over_a_second_before_our_chat_was(place: Place, wait: Wait) -> None:
+    """Once the chat that brought it was judged, only how long ours had been there counted: of what was cleared, some
+    stayed."""
+    app = DesktopApp(place.flat, FEATURE)
+    app.session()
+    with place.store(0.4) as store, store.sessions.using(PM) as session:
+        app.add(app.session(), "glanced at")
+        glance(store)
+        wait(0.4)
+        app.add(app.session(), "judged at once")
+        session.look()
+        wait(0.3)
+        session.reconcile()
+        wait(0.75)
+        app.clear(app.session())
+        app.add(app.session(), "anew")
+        glance(store)
+        session.reconcile()
+        assert [raw["content"] for raw in session.chat()] == ["anew"]
+
+
 def test_a_compaction_counts_although_what_was_said_after_it_was_taken_in_first(place: Place) -> None:
     app = DesktopApp(place.flat, FEATURE)
     app.add(app.session(), "first")

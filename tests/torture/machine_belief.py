@@ -143,7 +143,6 @@ class Belief:
         """A new process does not know since when something is on disk, and perhaps not that it was."""
         self._on_disk = dict.fromkeys(self._on_disk, (_LONG_AGO, _NOT_YET))
         self._opened = False
-        self.possible = [replace(one, brought=frozenset()) for one in self.possible]
 
     def settled(self) -> None:
         """All that was saved must have been taken in."""

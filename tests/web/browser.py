@@ -14,6 +14,7 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
 from tests.patience import patience
+from tests.web.site import Site
 
 # As this machine and others without a network need it: nothing asks Google's hosts for anything.
 _FLAGS = (
@@ -56,3 +57,19 @@ def complaints(driver: webdriver.Chrome) -> list[str]:
     """What the console says since it was last asked: errors and warnings."""
     said: list[dict[str, Any]] = driver.get_log("browser")  # type: ignore[no-untyped-call]
     return [each["message"] for each in said if each["level"] in ("SEVERE", "WARNING")]
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    with browser(tmp_path_factory.mktemp("browser")) as driver:
+        yield driver
+
+
+@pytest.fixture
+def chromium(site: Site, started: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
+    """One browser for all tests of a file; the page is another for each, and nothing is left of the last."""
+    look_like(started, 1280, 900)
+    started.get(site.address)
+    yield started
+    started.get("about:blank")
+    complaints(started)

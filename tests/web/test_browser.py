@@ -8,12 +8,10 @@ import os
 import subprocess
 import tarfile
 import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
@@ -24,7 +22,9 @@ from dagentd.cli.sample import SESSION, Sample
 from tests.e2e.daemon import Daemon
 from tests.patience import patience, stretch, until
 from tests.web import hostile
-from tests.web.browser import browser, complaints, look_like, needs_browser
+from tests.web.browser import chromium as chromium
+from tests.web.browser import complaints, look_like, needs_browser
+from tests.web.browser import started as started
 from tests.web.shop import add
 from tests.web.site import Site
 
@@ -32,27 +32,11 @@ pytestmark = needs_browser
 VIEWS = {
     "overview": "", "session": f"session?id={SESSION}", "checkpoint": f"checkpoint?id={SESSION}",
     "compactions": f"compactions?id={SESSION}", "feature": "feature?id=login", "search": "search?q=cookie",
-    "usage": "usage", "health": "health",
+    "remembered": "remembered?feature=login&project={root}", "usage": "usage", "health": "health",
 }  # fmt: skip
 _WIDTHS = ((400, 800), (1280, 900), (2560, 1300))
 _AXE = Path("/var/tmp/dagentd-tools/axe-core")
 _LONG_TASK = 200  # milliseconds
-
-
-@pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    with browser(tmp_path_factory.mktemp("browser")) as driver:
-        yield driver
-
-
-@pytest.fixture
-def chromium(site: Site, started: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
-    """One browser for all tests; the page is another for each, and nothing is left of the last."""
-    look_like(started, *_WIDTHS[1])
-    started.get(site.address)
-    yield started
-    started.get("about:blank")
-    complaints(started)
 
 
 def text(driver: webdriver.Chrome, selector: str = "main") -> str:
@@ -76,13 +60,17 @@ def click(driver: webdriver.Chrome, selector: str) -> None:
     until(clicked, selector)
 
 
-def test_every_view_at_every_width_in_light_and_dark(chromium: webdriver.Chrome, site: Site, daemon: Daemon) -> None:
+def test_every_view_at_every_width_in_light_and_dark(
+    chromium: webdriver.Chrome, site: Site, daemon: Daemon, shop: Sample
+) -> None:
     """Nothing overflows, nothing is complained about, and whoever cannot see or point can use it. With PICTURES set to
     a folder, pictures of all of it are left there."""
     daemon.call("session.forceCompact", sessionId=SESSION)
+    daemon.call("memory.add", project=str(shop.root), text="Never store passwords.", by="user", featureId="login")
+    daemon.call("memory.add", project=str(shop.root), text="npm test takes a minute.", worktree=str(shop.worktree))
     axe, pictures = _axe(), os.environ.get("PICTURES")
     for name, path in VIEWS.items():
-        chromium.get(site.base + path)
+        chromium.get(site.base + path.format(root=shop.root))
         if axe is not None:
             chromium.execute_script(axe)
         for width, height in _WIDTHS:
@@ -164,6 +152,27 @@ def test_what_is_undone_in_the_page_is_undone_on_disk(chromium: webdriver.Chrome
     assert complaints(chromium) == []
 
 
+def test_what_is_decided_in_the_page_is_remembered(
+    chromium: webdriver.Chrome, site: Site, daemon: Daemon, shop: Sample
+) -> None:
+    """With the keyboard alone; what happens meanwhile does not take away what is being typed."""
+    chromium.get(site.base + VIEWS["remembered"].format(root=shop.root))
+    chromium.execute_script("window.same = true")
+    chromium.find_element(By.ID, "decision").click()
+    press(chromium, "Never store")
+    daemon.call("memory.add", project=str(shop.root), text="A note.", worktree=str(shop.worktree))
+    until(lambda: "A note." in text(chromium, "#live"), "the note")
+    press(chromium, f" passwords.{Keys.ENTER}")
+    until(lambda: "Never store passwords." in text(chromium, "#live"), "the decision")
+    assert chromium.execute_script("return window.same")
+    assert chromium.find_element(By.ID, "decision").get_attribute("value") == ""
+    kept = daemon.call("memory.list", project=str(shop.root), by="user")["remembered"]
+    assert [(each["text"], each["featureId"]) for each in kept] == [("Never store passwords.", "login")]
+    click(chromium, "#live li:first-child [data-verb=withdraw]")
+    until(lambda: "Never store" not in text(chromium, "#live"), "the withdrawal")
+    assert complaints(chromium) == []
+
+
 def test_it_is_used_with_the_keyboard(chromium: webdriver.Chrome, site: Site) -> None:
     chromium.get(site.base)
     press(chromium, "j")
@@ -236,8 +245,9 @@ def test_text_that_attacks_does_nothing(chromium: webdriver.Chrome, site: Site, 
     ]
     add(daemon, SESSION, "assistant", hostile.EVERYTHING, metadata={"toolUse": tool, "model": hostile.ONE_LINE})
     daemon.call("session.forceCompact", sessionId=SESSION)
+    daemon.call("memory.add", project=str(shop.root), text=hostile.ONE_LINE, worktree=str(shop.worktree))
     for name, path in {**VIEWS, "search": "search?q=owned"}.items():
-        chromium.get(site.base + path)
+        chromium.get(site.base + path.format(root=shop.root))
         chromium.execute_script("document.querySelectorAll('details').forEach(each => { each.open = true })")
         assert chromium.title != "owned"
         assert (

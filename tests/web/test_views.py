@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import pytest
 
 from dagentd.cli.sample import SESSION, Sample
+from tests.conftest import git
 from tests.e2e.daemon import Daemon
 from tests.patience import until
 from tests.web import hostile
@@ -37,6 +38,11 @@ def test_the_overview_has_every_session_by_project_and_worktree(opened: Site, sh
     for each in daemon.call("session.list")["sessions"]:
         assert each["id"] in page
     assert str(shop.root) in page and "<bdi>login</bdi>" in page and "9 messages" in page
+    git(shop.root, "worktree", "add", "-q", "-b", "basket", ".dagent-worktrees/basket")
+    until(lambda: "No session yet in <bdi>basket</bdi>." in opened.read(), "the worktree without a session")
+    assert "dagentd new basket" in opened.read()
+    daemon.call("session.forceCompact", sessionId=SESSION)
+    assert "0 of 9 messages" in opened.read(), "as `dagentd sessions` has it"
 
 
 def test_a_session_is_read_page_by_page(opened: Site, daemon: Daemon) -> None:
@@ -119,8 +125,28 @@ def test_verbs_do_on_disk_what_they_say(opened: Site, daemon: Daemon, shop: Samp
     assert "Resumed" in opened.do("resume-project", project=str(shop.root)).text
     assert "Archived" in opened.do("archive", sessionId=SESSION).text
     assert daemon.call("session.get", sessionId=SESSION)["status"] == "archived"
+    assert "Make active" in opened.read(session_at())
+    assert "Active again" in opened.do("unarchive", sessionId=SESSION).text
+    assert daemon.call("session.get", sessionId=SESSION)["status"] == "active"
     refused = opened.do("forget", sessionId=SESSION)
     assert refused.status == 409 and "may not do" in refused.text
+
+
+def test_what_is_remembered_is_read_decided_and_withdrawn(opened: Site, daemon: Daemon, shop: Sample) -> None:
+    """What is typed at the page is the user's decision; an agent's note becomes one if the user says so."""
+    root = str(shop.root)
+    page = f"remembered?{urlencode({'project': root, 'feature': 'login'})}"
+    assert "Nothing is remembered yet" in opened.read(page) and "dagentd remember" in opened.read(page)
+    assert "Remembered: No" in opened.do("remember", project=root, featureId="login", text="No passwords.").text
+    note = daemon.call("memory.add", project=root, text=hostile.ONE_LINE, by="agent", worktree=str(shop.worktree))
+    listed = opened.read(page)
+    assert listed.count("data-row") == 2 and ">Decide so<" in listed and "<script>document" not in listed
+    assert "Remembered" in opened.do("confirm", project=root, confirms=note["id"]).text
+    kept = daemon.call("memory.list", project=root)["remembered"]
+    assert [each["by"] for each in kept] == ["user", "user"] and kept[0]["featureId"] == "login"
+    for each in kept:
+        assert "Withdrawn" in opened.do("withdraw", project=root, id=each["id"]).text
+    assert daemon.call("memory.list", project=root)["remembered"] == []
 
 
 def test_the_checkpoint_leads_to_its_sources(opened: Site, daemon: Daemon) -> None:
@@ -135,6 +161,7 @@ def test_a_feature_draws_its_tasks(opened: Site, shop: Sample) -> None:
     page = opened.read("feature?id=login")
     assert page.count('class="box stage-') == 6 and page.count('class="edge"') == 6
     assert "dev-task-login-cookie-in_dev" in page.split('id="task-2"')[1].split("</section>")[0]
+    assert "dagentd new login --role dev --task logout" in page, "a task without a session says what begins one"
     placed = {"positions": {key: {"x": 300 * at, "y": -50} for at, key in
                             enumerate(("plan", "callback", "cookie", "page", "logout", "docs"))}}  # fmt: skip
     (shop.worktree / ".dagent" / "layout.json").write_text(json.dumps(placed))

@@ -39,6 +39,18 @@ def open_append(path: Path) -> int:
     return beneath.opened(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK)
 
 
+def open_in_place(path: Path) -> int:
+    return beneath.opened(path, os.O_RDWR | os.O_NONBLOCK)
+
+
+def overwrite(fd: int, data: bytes, start: int, path: Path) -> None:
+    """Bytes that were there are others; the file stays as long as it is."""
+    step("overwrite", path)
+    while data:
+        done = os.pwrite(fd, data, start)
+        data, start = data[done:], start + done
+
+
 def write(fd: int, data: bytes, path: Path) -> None:
     """All of it: a short write is continued, until an error says why."""
     step("write", path)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from dagentd.model import figures
+
 _EVENTS = 200  # remembered
 _COMPACTING = {
     "session:compaction-start": True, "session:compaction-complete": False, "session:compaction-error": False,
@@ -21,6 +23,7 @@ class Row:
     status: str
     messages: int | None
     share: float
+    budget: str  # the share in words
     updated: str | None
     problem: str = ""
 
@@ -131,6 +134,7 @@ def _row(raw: Mapping[str, Any]) -> Row:
         status="unreadable" if "error" in raw else str(raw.get("status", "active")),
         messages=messages if isinstance(messages, int) else None,
         share=float(share) if isinstance(share, int | float) else 0.0,
+        budget=figures.budget(budget) if isinstance(budget, dict) and isinstance(share, int | float) else "0 %",
         updated=updated if isinstance(updated, str) else None,
         problem=str(raw.get("error") or raw.get("title") or ""),
     )

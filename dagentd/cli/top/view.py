@@ -17,7 +17,7 @@ from dagentd.model import times
 _HELP = "j/k select  c compact  u undo  a archive  enter show  q quit"
 _HELP_SHOWN = "j/k scroll  q back"
 _HELP_SHORT = "j/k  c compact  u undo  a archive  q quit"
-_MARGINS = 9  # columns of a session's line that are neither name nor bar: the mark, the share, blanks
+_MARGINS = 10  # columns of a session's line that are neither name nor bar: the mark, the share, blanks
 _COLUMN = 14
 _SNAPSHOT = 100  # columns, where nobody knows how many there are
 _LEAST_EVENTS = 12  # lines of a screen that has room for events
@@ -141,7 +141,7 @@ def _session(row: Row, state: State, width: int, widest: int, plain: bool, now: 
     return Line((
         Span("> " if chosen else "  ", "bold"),
         Span(set_cell_size(_line(row.id).text, name), "reverse" if chosen else ""),
-        Span(f" {output.share(row.share):>5} "),
+        Span(f" {row.budget:>6} "),
         Span(bar(row.share, drawn, plain=plain), colour(row.share)),
         *_line(_about(row, state, now, left), "dim" if row.status == "archived" else "").spans,
     ))  # fmt: skip

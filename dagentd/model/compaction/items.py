@@ -74,12 +74,12 @@ class Record:
     next: str = ""
 
 
-def new(name: str, text: str, sources: Iterable[str], at: str, taken: Container[str] = ()) -> Item:
+def new(name: str, text: str, sources: Iterable[str], at: str, taken: Container[str] = (), kind: str = "") -> Item:
     """The same text in the same list is the same item, here and on another machine; unless its id is `taken` by one
     that came to another list."""
     flat = " ".join(text.split())
     free = next(each for each in (_id_of(name, flat, number) for number in count()) if each not in taken)
-    return Item(free, name, flat, sources_of(sources), at=at)
+    return Item(free, name, flat, sources_of(sources), at=at, kind=kind)
 
 
 def sources_of(ids: Iterable[str]) -> tuple[str, ...]:

@@ -55,21 +55,25 @@ class Intake:
         self._journals: dict[Path, marks.Mark] = {}  # of the same session elsewhere, as they were taken in
         self._anew_until = float("-inf")
         before = journal.state.glanced.values()
-        self._brought = self._unjudged(shown)  # by a chat that was glanced at and not judged yet, and when
+        self._brought = self._unjudged(shown)  # by a chat that was glanced at and not judged yet
+        self._since = dict.fromkeys(self._brought, clock.monotonic())  # when others had written it
         self._shown: deque[tuple[float, int]] = deque([(float("-inf"), max([shown, *before]))], maxlen=64)
 
-    def _unjudged(self, shown: int) -> dict[str, float]:
+    def _unjudged(self, shown: int) -> set[str]:
         """Who glanced at it died before it was judged: no chat of ours is behind it."""
-        state, now = self._journal.state, clock.monotonic()
-        return {one: now for one in state.glanced if (entry := state.find(one)) and entry.moved > shown}
+        state = self._journal.state
+        return {one for one in state.glanced if (entry := state.find(one)) and entry.moved > shown}
 
     def shown(self, pos: int) -> None:
         """A chat that goes up to `pos` is on disk from now on."""
+        long, find = self._shown_long(), self._journal.state.find
+        self._since = {one: at for one, at in self._since.items() if (entry := find(one)) and entry.moved > long}
         self._shown.append((clock.monotonic(), pos))
 
     def _settled(self, entry: Entry) -> bool:
         latest = clock.monotonic() - _SHOWN
-        return self._brought.get(entry.id, latest) < latest or entry.moved <= self._shown_long()
+        stayed = len(entry.moves) == 1 and self._since.get(entry.id, latest) < latest
+        return stayed or entry.moved <= self._shown_long()
 
     def _shown_long(self) -> int:
         """Up to where a chat was on disk for over a second."""
@@ -151,10 +155,14 @@ class Intake:
         new = self._merge_docs(
             OutsideDocuments(chat=self._copy(path, raw)), partial(records.glanced, shown=self._shown_long())
         )
-        for record in new:
-            if record.t == "message":
-                self._brought[record.body["message"]["id"]] = clock.monotonic()
+        self._brought |= self._written(new)
         return bool(new)
+
+    def _written(self, new: list[Record]) -> set[str]:
+        """The messages that these bring, which are in chat on disk from now on."""
+        arrived = {record.body["message"]["id"] for record in new if record.t == "message"}
+        self._since |= dict.fromkeys(arrived, clock.monotonic())
+        return arrived
 
     def take_in_copy(self, path: Path) -> None:
         """Messages of a second chat of this session: unknown ones arrive, nothing leaves."""
@@ -228,7 +236,8 @@ class Intake:
         remade = self._remade(docs.get("session"))
         new = self._merge_docs(OutsideDocuments(**docs, remade=remade, brought=self._brought))
         if "chat" in docs:
-            self._brought = {}
+            self._written(new)
+            self._brought = set()
             self._journal.state.glanced = {}
         if "memory" in read and "checkpoint" in read:
             new += self._merge_docs(OutsideDocuments(checkpoint=self._memory(*read["memory"])))

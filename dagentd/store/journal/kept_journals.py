@@ -89,7 +89,8 @@ class KeptJournals:
 _PART = 1 << 20  # bytes of the journal in one part
 _AT_CLOSE = 8 * _PART  # that closing waits for; there is more only where a long journal is new to us
 _SOME = 1 << 18  # that are worth a part of their own while nothing has left chat
-_NAME = re.compile(r"(.+\.[0-9]+)\.([0-9]+)-([0-9]+)\.z")
+PART = ".z"
+_NAME = re.compile(rf"(.+\.[0-9]+)\.([0-9]+)-([0-9]+)\{PART}")
 
 
 @dataclass(frozen=True)
@@ -144,9 +145,14 @@ def seal(entry: Path, fd: int, size: int, *, everything: bool) -> None:
 
 
 def _make(entry: Path, start: int, data: bytes) -> Path:
-    path = entry.with_name(f"{entry.stem}.{start}-{start + len(data)}.z")
+    path = entry.with_name(f"{entry.stem}.{start}-{start + len(data)}{PART}")
     atomic.put(path, zlib.compress(data, 1), sync=False)
     return path
+
+
+def entry_of(part: Path) -> Path:
+    """The kept journal that it is a part of, there or not."""
+    return part.with_name(f"{part.stem.rpartition('.')[0]}.jsonl")
 
 
 class SealedCopy:

@@ -12,6 +12,7 @@ from dagentd.adapters import clock
 from dagentd.adapters.files import beneath, disk, fileio, marks
 from dagentd.errors import CorruptFile, LimitReached
 from dagentd.model import jsontext, records
+from dagentd.model.compaction.items import SEEDS
 from dagentd.model.documents import Position, position_of
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
@@ -51,14 +52,11 @@ def new_session(folder: SessionFolder, fields: dict[str, Any], at: str) -> list[
 
 
 def empty_checkpoint(at: str) -> dict[str, Any]:
-    empty: dict[str, list[str]] = {
-        "completed": [], "inProgress": [], "pending": [], "blockers": [], "decisions": []
-    }  # fmt: skip
     return {
         "version": 1,
         "createdAt": at,
         "updatedAt": at,
-        "summary": empty,
+        "summary": {name: [] for name in SEEDS},
         "compactionInfo": {
             "messagesCompacted": 0, "oldestMessageTimestamp": at, "newestMessageTimestamp": at, "compactedAt": at
         },

@@ -14,6 +14,7 @@ from typing import Any
 from dagentd.adapters.files import atomic, backups, beneath, disk, fileio, marks
 from dagentd.adapters.files.atomic import Temps
 from dagentd.errors import CorruptFile, DagentdError
+from dagentd.formats import legacy
 from dagentd.formats.shape import Source
 from dagentd.model import ids, jsontext
 from dagentd.model.jsontext import Undecodable
@@ -71,11 +72,11 @@ def in_feature(feature: FeatureFolder) -> list[LegacyFile]:
     named = {each.document(name) for each in layout.sessions(feature) for name in DOCUMENTS}
     single = [each for folder, task in folders for each in _single_files(feature, folder, task)]
     found += [each for each in single if each.path not in named]
-    names = ("chat.json", *(("context-chat/messages.json",) if feature.shape == "flat" else ()))
+    names = legacy.OF_FEATURE | (legacy.OF_FLAT_FEATURE if feature.shape == "flat" else {})
     found += [LegacyFile(feature.path / name, feature) for name in names]
     for task in tasks:
         folder = feature.task_dir(task)
-        found += [LegacyFile(folder / name, feature, task) for name in ("chat.json", "session.json")]
+        found += [LegacyFile(folder / name, feature, task) for name in legacy.OF_TASK]
     return [each for each in found if _is_there(each.path)]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from dagentd.formats import legacy
 from dagentd.model.project import DOCUMENTS, FeatureFolder, Project, SessionFolder, Tree
 from dagentd.model.triggers import (
     NOTHING,
@@ -28,7 +29,6 @@ RULES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "PROJECT.md")
 _MORE = 4  # folders of other files that contexts are made from: with root, .claude, git folder and log 8 for a worktree
 _GIT = ("HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "rebase-merge", "rebase-apply")
 _OF_FEATURE = ("dag.json", "spec.md", "feature-spec.md")
-_LEGACY = ("chat.json", "session.json")  # of a task; a feature has only the first
 _LIVE = ("session", "chat", "checkpoint", "memory")  # documents that other programs write
 
 WatchedFolders = dict[Path, Place]
@@ -51,7 +51,7 @@ def of_tree(tree: Tree, git_dir: Path | None, sources: Iterable[Path] = ()) -> W
     if git_dir is not None:
         found |= _of_git(tree, git_dir)
     if layout.is_tree(tree):
-        found[tree.path] = _holding(tree, "feature.json", "chat.json", *_OF_FEATURE)
+        found[tree.path] = _holding(tree, "feature.json", *legacy.OF_FEATURE, *_OF_FEATURE)
         for group in ("features", "features/backlog", "features/archived"):
             found[tree.path / group] = _holding(tree)
         for feature in layout.features(tree):
@@ -117,16 +117,17 @@ def _of_git(tree: Tree, git_dir: Path) -> WatchedFolders:
 
 def _of_feature(feature: FeatureFolder) -> WatchedFolders:
     renew, survey, migrate = _asks(Renew(feature)), _asks(Survey(feature.tree)), _asks(Migrate(feature))
-    names = {**dict.fromkeys(_OF_FEATURE, renew), "feature.json": renew | survey, _LEGACY[0]: migrate}
+    older = dict.fromkeys(legacy.OF_FEATURE, migrate)
+    names = {**dict.fromkeys(_OF_FEATURE, renew), "feature.json": renew | survey, **older}
     found = {
         feature.path: Place(names, folders=survey, all=renew | survey | migrate),
         feature.path / "attachments": Place(any=renew, all=renew),
         feature.path / "nodes": Place(folders=survey, all=survey),
     }
-    if feature.shape == "flat":
-        found[feature.path / "context-chat"] = Place({"messages.json": migrate}, all=migrate)
+    for path in (feature.path / each for each in legacy.OF_FLAT_FEATURE if feature.shape == "flat"):
+        found[path.parent] = Place({path.name: migrate}, all=migrate)
     for task in layout.folder_names(feature.path / "nodes"):
-        own = {"task.json": renew, "plan.json": renew, **dict.fromkeys(_LEGACY, migrate)}
+        own = {"task.json": renew, "plan.json": renew, **dict.fromkeys(legacy.OF_TASK, migrate)}
         found[feature.task_dir(task)] = Place(own, folders=survey, all=renew | survey | migrate)
         found[feature.task_dir(task) / "sessions"] = _holding_sessions(feature, {})
     sessions = layout.sessions(feature)

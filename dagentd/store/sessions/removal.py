@@ -184,7 +184,15 @@ class Remover:
                 self._resources.soon(late)
 
     def _erase_from_indexes(self, session_id: str) -> None:
-        root, names = self._resources.project.root, (f"/history_{session_id}.jsonl", f"/{session_id}/history.jsonl")
+        self._erase((f"/history_{session_id}.jsonl", f"/{session_id}/history.jsonl"))
+
+    def begin_indexes_anew(self) -> None:
+        """All of the project is read again: its journals have another text now."""
+        self._resources.check_writable()
+        self._erase((".jsonl",))
+
+    def _erase(self, names: tuple[str, ...]) -> None:
+        root = self._resources.project.root
         self._resources.index.erase(lambda path: str(path).endswith(names) and path.is_relative_to(root))
         if self._resources.search_file is not None:
             search.forget(self._resources.search_file)

@@ -72,6 +72,6 @@ def _item(session: Raw, item: Item) -> Html:
 
 def _sources(session: Raw, item: Item) -> Child:
     if not item.sources:
-        return h.span("written by hand")
+        return h.span("rests on no message")
     linked = [h.a(str(at), href=session_link(session, at=each), title=each) for at, each in enumerate(item.sources, 1)]
     return h.span("rests on message ", [[", " if at else "", each] for at, each in enumerate(linked)])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from dagentd.model import ids
 from dagentd.model.oneline import visible
 from dagentd.web.dag import Box, Task, draw
 from dagentd.web.html import Child, Html, fragment, h, name, to
 from dagentd.web.link import Link
 from dagentd.web.pages.overview import row
-from dagentd.web.parts import Page, badge, empty, facts
+from dagentd.web.pages.remembered import remembered_link
+from dagentd.web.parts import Page, badge, command, empty, facts
 
 Raw = dict[str, Any]
 _TALL, _WIDE = 46, 190
@@ -22,7 +24,8 @@ def feature_page(link: Link, asked: Raw) -> Page:
     sessions = link.call("session.list", project=feature["project"], featureId=feature["id"])["sessions"]
     tasks = feature.get("tasks") or []
     title = str(feature.get("name") or feature["id"])
-    head = h.div(h.h1(name(title)), badge(feature["status"]) if feature.get("status") else None, class_="head")
+    head = h.div(h.h1(name(title)), badge(feature["status"]) if feature.get("status") else None,
+                 remembered_link(feature["project"], feature["id"]), class_="head")  # fmt: skip
     known = facts(
         (
             ("Feature", name(feature["id"])),
@@ -33,7 +36,9 @@ def feature_page(link: Link, asked: Raw) -> Page:
     )
     wrong = h.p(name(feature["error"]), class_="alert") if feature.get("error") else None
     about = h.p(name(feature["description"])) if feature.get("description") else None
-    body = h.div(head, wrong, known, about, _graph(tasks), _sessions(tasks, sessions), id="live", class_="feature")
+    body = h.div(
+        head, wrong, known, about, _graph(tasks), _sessions(feature["id"], tasks, sessions), id="live", class_="feature"
+    )
     return Page(title, body, live="*")
 
 
@@ -82,25 +87,32 @@ def _box(task: Raw, box: Box) -> Html:
     )
 
 
-def _sessions(tasks: list[Raw], sessions: list[Raw]) -> Html:
+def _sessions(feature: str, tasks: list[Raw], sessions: list[Raw]) -> Html:
     """Those of the feature itself, then those of each task."""
     known = {each["id"] for each in tasks}
     own = [each for each in sessions if each.get("taskId") not in known]
-    parts: list[Child] = [_listed("Sessions of the feature", own, None)] if own or not tasks else []
+    parts: list[Child] = [_listed("Sessions of the feature", own, f"dagentd new {feature}")] if own or not tasks else []
     for number, task in enumerate(tasks):
         of_task = [each for each in sessions if each.get("taskId") == task["id"]]
-        parts.append(_listed(task.get("title") or task["id"], of_task, number, task))
+        begin = f"dagentd new {feature} --role dev --task {task['id']}"
+        parts.append(_listed(task.get("title") or task["id"], of_task, begin, number, task))
     return fragment(parts)
 
 
-def _listed(title: str, sessions: list[Raw], number: int | None, task: Raw | None = None) -> Html:
+def _listed(title: str, sessions: list[Raw], begin: str, number: int | None = None, task: Raw | None = None) -> Html:
     state = badge(task.get("status") or "pending", f"stage-{task['stage']}") if task else None
     needs = (
         h.span("after ", ", ".join(visible(each) for each in task["dependencies"]), class_="note")
         if (task and task["dependencies"])
         else None
     )
-    rows = h.ul([row(each) for each in sessions], class_="rows") if sessions else h.p("No session yet.", class_="note")
+    rows = h.ul([row(each) for each in sessions], class_="rows") if sessions else _nobody(begin, task)
     return h.section(
         h.div(h.h2(name(title)), state, needs, class_="head"), rows, id=f"task-{number}" if number is not None else None
     )
+
+
+def _nobody(begin: str, task: Raw | None) -> Html:
+    """Of what is done nobody begins one any more, and of a task with an id that we do not take nobody can."""
+    over = task is not None and (task["stage"] == "complete" or not ids.is_safe(task["id"]))
+    return h.p("No session." if over else "No session yet. ", None if over else command(begin), class_="note")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 from dagentd.model import figures
 from dagentd.web.html import Child, Html, fragment, h, name, to
 from dagentd.web.link import Link
+from dagentd.web.pages.remembered import remembered_link
 from dagentd.web.parts import Page, act, badge, bar, command, empty, when
 
 Raw = dict[str, Any]
+_NAMED = 8  # worktrees without a session
 _ELSEWHERE = ""  # the project of conversations in no project of ours
 
 
@@ -45,12 +48,14 @@ def _spend(spend: Raw) -> Html | None:
 
 
 def _projects(status: Raw, sessions: list[Raw], gone: bool) -> Html:
-    paused = {str(each["root"]): each.get("paused") for each in status.get("projects", ())}
-    roots = dict.fromkeys([*([] if gone else paused), *(each.get("project") or _ELSEWHERE for each in sessions)])
+    served = {str(each["root"]): each for each in status.get("projects", ())}
+    roots = dict.fromkeys([*([] if gone else served), *(each.get("project") or _ELSEWHERE for each in sessions)])
     if not roots:
         return _nothing(gone)
     return fragment(
-        _project(root, [each for each in sessions if (each.get("project") or _ELSEWHERE) == root], paused.get(root))
+        _project(
+            root, [each for each in sessions if (each.get("project") or _ELSEWHERE) == root], served.get(root, {}), gone
+        )
         for root in sorted(roots, key=lambda root: (not root, root))
     )
 
@@ -63,11 +68,13 @@ def _nothing(gone: bool) -> Html:
     return empty("No project is served yet. In a git repository of yours, type:", "dagentd init")
 
 
-def _project(root: str, sessions: list[Raw], paused: Any) -> Html:
+def _project(root: str, sessions: list[Raw], served: Raw, gone: bool) -> Html:
+    paused = served.get("paused")
     head = [
         h.h2(name(os.path.basename(root) or root) if root else "Elsewhere", title=root or None),
         h.span(name(root) if root else "in no registered project", class_="note path"),
         badge("paused", "near") if paused else None,
+        remembered_link(root) if root else None,
         act(
             "Resume" if paused else "Pause",
             "resume-project" if paused else "pause-project",
@@ -77,12 +84,23 @@ def _project(root: str, sessions: list[Raw], paused: Any) -> Html:
         if root
         else None,
     ]
-    listed: Child = [_worktree(place, list(rows)) for place, rows in _by_worktree(sessions)]
+    listed: list[Child] = [_worktree(place, list(rows)) for place, rows in _by_worktree(sessions)]
+    known = {os.path.basename(_place(each)) for each in sessions}
+    bare = [] if gone else [each for each in served.get("worktrees", ()) if each not in known]
+    begin = f"cd {shlex.quote(root)} && dagentd new {shlex.quote(bare[0]) if bare else 'FEATURE'}"
     if not sessions:
-        listed = empty("No session in it yet. An agent's app makes one, or:", f"cd {root} && dagentd new FEATURE")
+        listed = [empty("No session in it yet. An agent's app makes one, or:", begin)]
+    elif bare:
+        listed += [h.div(h.span(_without(bare), class_="note"), command(begin), class_="bare")]
     return h.section(
         h.div(head, class_="head"), listed, class_="project", aria_label=os.path.basename(root) or "Elsewhere"
     )
+
+
+def _without(worktrees: list[str]) -> Html:
+    named = [fragment(", " if at else "", name(each)) for at, each in enumerate(worktrees[:_NAMED])]
+    more = f" and {len(worktrees) - _NAMED} more" if len(worktrees) > _NAMED else ""
+    return fragment("No session yet in ", named, more, ".")
 
 
 def _by_worktree(sessions: list[Raw]) -> Iterable[tuple[str, Iterator[Raw]]]:
@@ -118,9 +136,10 @@ def _worktree(place: str, rows: list[Raw]) -> Html:
 
 def row(session: Raw) -> Html:
     """One session in a list."""
-    share = session.get("budget", {}).get("share")
-    told = f"{figures.share(share)} of its budget" if share is not None else ""
-    total = session.get("total") or session.get("stats", {}).get("totalMessages")
+    budget = session.get("budget") or {}
+    share = budget.get("share")
+    filled = figures.budget(budget) if share is not None else ""
+    told = f"{filled} of its budget"
     link = h.a(name(session.get("title") or session["id"]), href=session_link(session), class_="row-link")
     return h.li(
         badge(session.get("agent") or session.get("agentType") or "?", "agent"),
@@ -128,17 +147,28 @@ def row(session: Raw) -> Html:
         h.span(_flags(session), class_="row-flags"),
         h.span(
             bar(share, told),
-            h.span(figures.share(share), class_="note") if share is not None else None,
+            h.span(filled, class_="note"),
             class_="row-share",
             title=told,
         )
         if share is not None
         else h.span(class_="row-share"),
-        h.span(figures.counted(total, "message") if isinstance(total, int) else None, class_="note row-count"),
+        h.span(_messages(session), class_="note row-count"),
         h.span(when(_active(session)), class_="note row-when"),
         class_="row",
         data_row=True,
     )
+
+
+def _messages(session: Raw) -> str | None:
+    """In chat, as everywhere; of a conversation that is followed, all."""
+    total = session.get("total") or session.get("stats", {}).get("totalMessages")
+    if not isinstance(total, int):
+        return None
+    here = session.get("messages")
+    if session.get("type") == "followed" or here in (None, total):
+        return figures.counted(total, "message")
+    return f"{figures.in_chat(here, total)} messages"
 
 
 def _flags(session: Raw) -> list[Html]:

@@ -90,7 +90,11 @@ def compactions_by_message(link: Link, session: Raw) -> dict[str, Raw]:
 def _head(session: Raw, tab: str) -> Html:
     title = session.get("title") or session["id"]
     share = session.get("budget", {}).get("share")
-    size = [bar(share, f"{figures.share(share)} of its budget"), " ", _size(session)] if share is not None else None
+    size = (
+        [bar(share, f"{figures.budget(session['budget'])} of its budget"), " ", _size(session)]
+        if share is not None
+        else None
+    )
     place = session.get("worktree")
     known = facts(
         (
@@ -130,7 +134,8 @@ def _head(session: Raw, tab: str) -> Html:
 
 def _size(session: Raw) -> str:
     budget = session["budget"]
-    return f"{figures.tokens(int(session.get('tokens') or 0))} of {figures.tokens(int(budget['limit']))}"
+    about = "about " if budget.get("estimated") else ""
+    return f"{about}{figures.tokens(int(session.get('tokens') or 0))} of {figures.tokens(int(budget['limit']))}"
 
 
 def _counted(session: Raw) -> str:
@@ -156,14 +161,15 @@ def _actions(session: Raw) -> Html | None:
     if session.get("gone"):
         return None
     archived = session.get("status") == "archived"
+    put_away = act("Make active", "unarchive", given) if archived else act("Archive", "archive", given)
     if session.get("type") == "followed":
-        return h.span(None if archived else act("Archive", "archive", given))
+        return h.span(put_away)
     paused, compacted = session.get("paused"), session.get("stats", {}).get("totalCompactions")
     return h.span(
         act("Compact…", "preview", given),
         act("Undo compaction", "undo", given) if compacted else None,
         act("Resume", "resume", given) if paused else act("Pause", "pause", given),
-        None if archived else act("Archive", "archive", given),
+        put_away,
         class_="acts",
     )
 

@@ -49,7 +49,7 @@ def _report(link: Link, by: str) -> Child:
         return [
             tabs,
             empty(
-                "No agent's conversations are kept yet. Have them followed in a repository of yours:", "dagentd init"
+                "No conversation of an agent has told of tokens yet. Whose are followed, and where:", "dagentd agents"
             ),
         ]
     rows = found["rows"][-_MOST:] if by == "day" else found["rows"][:_MOST]

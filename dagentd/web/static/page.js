@@ -189,7 +189,7 @@
     if (button.dataset.copy !== undefined) {
       await navigator.clipboard.writeText(button.dataset.copy).then(() => tell("Copied."), () => tell("The browser does not let this page copy."));
     }
-    if (button.dataset.verb) {
+    if (button.dataset.verb && button.type !== "submit") {
       button.disabled = true;
       const { verb, given } = button.dataset, asking = JSON.parse(given);
       try {
@@ -204,7 +204,15 @@
     button.textContent = given.pinned ? "Unpin" : "Pin";
     button.dataset.given = JSON.stringify({ ...given, pinned: !given.pinned });
   }
-  document.addEventListener("submit", (event) => {
+  document.addEventListener("submit", async (event) => {
+    const button = one("button[data-verb]", event.target);
+    if (button) {
+      event.preventDefault();
+      const done = act(button.dataset.verb, { ...JSON.parse(button.dataset.given), ...Object.fromEntries(new FormData(event.target)) });
+      await changed(done);
+      if ((await done).told) event.target.reset();
+      return;
+    }
     const zoned = one("input[data-zone]", event.target); // what the reader typed is in the reader's zone
     if (!zoned || !zoned.value) return;
     event.preventDefault();

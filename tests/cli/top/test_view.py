@@ -40,10 +40,10 @@ def test_a_session_has_a_bar_of_its_share() -> None:
     shown = texts(state(session("a", 0.5, updatedAt="2026-11-16T11:57:00Z"), session("b", 0.1, status="archived")))
     assert shown[2:5] == [
         f"{ROOT}  2 sessions",
-        "> a  50 % ██████████··········  3 messages    3 min ago",
-        "  b  10 % ██··················  3 messages                  archived",
+        "> a   50 % ██████████··········  3 messages    3 min ago",
+        "  b   10 % ██··················  3 messages                  archived",
     ]
-    assert texts(state(session("a", 0.5)), plain=True)[3] == "> a  50 % ##########..........  3 messages"
+    assert texts(state(session("a", 0.5)), plain=True)[3] == "> a   50 % ##########..........  3 messages"
 
 
 def test_the_worst_problem_is_on_the_first_page() -> None:

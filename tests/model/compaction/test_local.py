@@ -59,6 +59,19 @@ def test_a_paste_decides_nothing_and_is_not_told_again() -> None:
     assert any(each.startswith("I get this when I open it:") for each in listed(found, "completed"))
 
 
+def test_what_a_compiler_or_a_linter_warns_of_is_no_user() -> None:
+    found = record(
+        user(
+            "/venv/sklearn/validation.py:605: FutureWarning: Never pass sparse frames, use to_numpy.\n"
+            "  warnings.warn(\n\nsrc/a.c:12:3: error: always return\n\nshall I care? :("
+        ),
+        agent("It is harmless: the frame is dense."),
+    )
+    assert listed(found, "decisions") == []
+    assert "validation.py" not in everything(found) and "warnings.warn" not in everything(found)
+    assert "shall I care? :(" in everything(found)
+
+
 def test_words_typed_into_a_refused_call_are_the_users() -> None:
     refused = (
         "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, "
@@ -539,21 +552,21 @@ def test_doubt_is_no_order() -> None:
     assert listed(record(user("hm, not sure. I'll ask him on friday"), agent("Fine.")), "decisions") == []
 
 
-def test_of_very_many_orders_each_is_compared_only_with_those_that_share_its_words() -> None:
+def test_of_very_many_orders_each_is_compared_only_with_those_that_share_its_rare_words() -> None:
     """All with all took minutes for 8,000 orders."""
     sizes = list[int]()
 
     class Counted(frozenset[str]):
-        def __and__(self, other: Set[object]) -> frozenset[str]:
+        def __sub__(self, other: Set[object]) -> frozenset[str]:
             sizes.append(1)
-            return frozenset.__and__(self, other)
+            return frozenset.__sub__(self, other)
 
     said = [Order(f"Never call table{at} from thread{at % 7} of module{at % 11}.", f"m{at}") for at in range(2000)]
     said += [said[5], Order("Use queue5 instead of table1999 in module8.", "m2001")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orders, "content", lambda text, real=orders.content: Counted(real(text)))
         kept = orders.standing(said)
-    assert len(sizes) < 100 * len(said)
+    assert 0 < len(sizes) < 20 * len(said)
     assert [one.source for one in kept].count("m5") == 1 and kept[-2].source == "m5"  # where it was said last
     assert "m1999" not in [one.source for one in kept] and len(kept) == 2000
 

@@ -3,8 +3,9 @@ cleverer."""
 
 from __future__ import annotations
 
+import operator
 import re
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ _MACHINE = re.compile(
     | \[?\d{4}-\d\d-\d\d[T\s]|\[?\d\d:\d\d:\d\d|\w{3}\s+\d+\s\d\d:\d\d                    # clocks
     | (?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s/\S*\W+(?:HTTP/|\d{3}\b)|\d{1,3}(?:\.\d{1,3}){3}\b   # requests
     | \[?(?:debug|info|warn(?:ing)?|error|trace|fatal|notice)\]?\s*[:|\]]\s                # levels of logs
+    | (?:[A-Z]:)?[^\s:]+:\d+(?::\d+)?:\s+(?:\w*(?:error|warning)|note|[A-Z]{1,4}\d{2,4})\b   # compilers and linters
     | at\s+\S+.*[:(]\d+|File\s".+",\sline|Traceback|\w*(?:Error|Exception|Warning):\s      # traces
     | npm\s(?:ERR!|WARN|notice|error)|E\s{2,}\S|test\s\S+\s\.{3}\s|test\sresult:|thread\s'.*panicked|running\s\d+\stest
     | (?:PASS|FAIL|FAILED|ok|PASSED)\s+\S+[./:]|={4,}|-{5,}|_{4,}|\d+\s(?:passed
@@ -37,7 +39,7 @@ _MACHINE = re.compile(
     | (?:import|from\s\S+\simport|def|class|return|const|let|var|function|func|package|public|private|static
     |async\sdef|if|for|while|elif|else|try|except)\b[^.?!]*[:;{(]\s*$
     | [\w.\[\]"'>-]+\s*(?:=|:=|\+=|=>)\s*\S|"?[\w.-]+"?\s*:\s*(?:["'\[{]|\d+,?$|true|false|null)   # assignments, fields
-    | [{}()\[\];]+,?\s*$|</?[A-Za-z][^>]*>|\#!|//|/\*|\*\s@|\|.*\|\s*$|[│├└┌╭╰─━]|[📁📤🔍📂📄✅❌⚠✓✗✖●⎿⏺]
+    | [{}()\[\];]+,?\s*$|[\w.]+\(\s*$|</?[A-Za-z][^>]*>|\#!|//|/\*|\*\s@|\|.*\|\s*$|[│├└┌╭╰─━]|[📁📤🔍📂📄✅❌⚠✓✗✖●⎿⏺]
     )""",
     re.X | re.I,
 )  # fmt: skip
@@ -71,9 +73,10 @@ class Typed:
     def spoken(self) -> tuple[tuple[str, bool], ...]:
         """Each with whether somebody speaks in it: a long one in which nobody does is a finding or a report that was
         pasted as prose, and so is all of a long message."""
-        speaks = [len(each) < _LONG or _SPEAKS.search(each.lower()) is not None for each in self.paragraphs]
-        report = len(self.text) > 2 * _LONG and not _SPEAKS.search(self.text.lower())
-        return tuple((each, one and not report) for each, one in zip(self.paragraphs, speaks, strict=True))
+        speaks = [_SPEAKS.search(each.lower()) is not None for each in self.paragraphs]
+        report = len(self.text) > 2 * _LONG and not any(speaks)
+        short = (len(each) < _LONG and not report for each in self.paragraphs)
+        return tuple(zip(self.paragraphs, map(operator.or_, speaks, short), strict=True))
 
 
 def typed(words: str) -> Typed:
@@ -212,6 +215,7 @@ _REPLACES = re.compile(
 _LONGEST = 320  # characters
 _MOST = 10  # that a model is reminded of
 _NEAR = 16  # orders with the same word that a later one may replace
+_OTHER = 5  # where an order is said again, one in so many of its words may be another
 
 
 @dataclass(frozen=True)
@@ -247,20 +251,26 @@ def is_order(sentence: str) -> bool:
 
 def standing(found: Sequence[Order]) -> list[Order]:
     """Those that hold: one that is said again or replaced later leaves its place to the last. Each is compared with the
-    newest that share one of its words: all with all would be minutes for a long list of orders."""
+    newest that have a word which it names in their text, or one of its own among their rarest; of these an order has so
+    many that whoever says it again says one of them. All with all would be minutes for a long list of orders."""
     kept, words = dict[int, Order](), [content(each.text) for each in found]
-    sharing = defaultdict[str, deque[int]](lambda: deque(maxlen=_NEAR))
+    often = Counter(word for each in words for word in each)
+    having, rarest = (defaultdict[str, deque[int]](lambda: deque(maxlen=_NEAR)) for _ in range(2))
     last = {each.text: at for at, each in enumerate(found)}
     for at, each in enumerate(found):
         if last[each.text] != at:
             continue
         named = _named(each.text)
-        for near in {one for word in words[at] | named for one in sharing[word] if one in kept}:
-            if _replaced(words[near], words[at], named):
-                del kept[near]
+        near = {one for word in words[at] for one in rarest[word]} | {one for word in named for one in having[word]}
+        for one in near & kept.keys():
+            if _replaced(words[one], words[at], named):
+                del kept[one]
         kept[at] = each
-        for word in words[at]:
-            sharing[word].append(at)
+        by_rarity = sorted(sorted(words[at]), key=often.__getitem__)
+        for word in by_rarity:
+            having[word].append(at)
+        for word in by_rarity[: len(by_rarity) // _OTHER + 1]:
+            rarest[word].append(at)
     return [*kept.values()]
 
 
@@ -272,8 +282,8 @@ def _named(text: str) -> frozenset[str]:
 
 def _replaced(old: frozenset[str], new: frozenset[str], named: frozenset[str]) -> bool:
     """By the same again, in so many words; or by one that names it."""
-    shared = old & new
-    again = len(shared) >= 0.8 * len(old) and all(word in shared for word in old if word.isdecimal())
+    missing = old - new
+    again = len(missing) * _OTHER <= len(old) and not any(map(str.isdecimal, missing))
     return again or (bool(named) and len(named & old) >= max(1, len(named) // 2))
 
 

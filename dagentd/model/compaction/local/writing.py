@@ -62,7 +62,7 @@ class _Writer:
 
     def put(self, name: str, text: str, sources: Sequence[str], kind: str) -> None:
         """Once: what is there already in that list stays alone."""
-        made = new(name, text, sources, self._at, taken=self._taken)
+        made = new(name, text, sources, self._at, self._taken, kind)
         held = any((item.list, item.text) == (name, made.text) for item in self._held)
         if held or not made.text or (name, made.text) in self._known:
             return
@@ -74,7 +74,7 @@ class _Writer:
             made = replace(made, id=before.id, at=before.at)
         self._taken.add(made.id)
         self._known.add((name, made.text))
-        self.items.append(replace(made, kind=kind))
+        self.items.append(made)
 
 
 def written(record: Record, found: Sequence[Exchange], at: str, more_commits: Sequence[tuple[str, str]]) -> Record:
