@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from dagentd import paths
 from dagentd.agents import connecting, plugins
 from dagentd.errors import CorruptFile, NotAllowed, NotFound
+from tests.e2e.daemon import Daemon
 
 _ODD = b'{\n    "model": "opus",\t"enabledPlugins": {},\n "hooks": {}}'
 _BEFORE = [
@@ -118,3 +120,14 @@ def test_what_others_put_there_stays() -> None:
     (paths.connect_dir() / "mine").write_text("x")
     connecting.disconnect(made)
     assert [path.name for path in paths.connect_dir().iterdir()] == ["mine"]
+
+
+def test_who_leaves_for_good_leaves_no_agent_connected(
+    daemon: Daemon, repo: Path, settings: Path, tmp_path: Path
+) -> None:
+    connecting.connect("claude-code", None)
+    (tmp_path / "git").symlink_to(shutil.which("git", path=os.defpath) or "git")
+    daemon.dagentd("init", cwd=repo)
+    printed = daemon.dagentd("remove", "--purge", "--yes", cwd=repo)
+    assert f"its entries are out of {settings}" in printed
+    assert not settings.exists() and not paths.state_dir().exists()
