@@ -46,6 +46,7 @@ from dagentd.worker import Worker
 
 if TYPE_CHECKING:
     from dagentd.agents.followed import Followed
+    from dagentd.agents.opening import Openings
     from dagentd.agx.agx import Agx
     from dagentd.jobs.migration import File
 
@@ -203,6 +204,10 @@ class Daemon:
     @property
     def followed(self) -> Followed:
         return self._agents.followed
+
+    @property
+    def openings(self) -> Openings:
+        return self._agents.openings
 
     def shut_down(self) -> None:
         self._signals.stop()

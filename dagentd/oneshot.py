@@ -27,6 +27,7 @@ from dagentd.store.store import Store
 
 if TYPE_CHECKING:
     from dagentd.agents.followed import Followed
+    from dagentd.agents.opening import Openings
     from dagentd.agx.agx import Agx
     from dagentd.jobs.compaction import Compactor, Proposal
     from dagentd.jobs.migration import File
@@ -113,6 +114,12 @@ class OneShot:
         known = [*registered, *(each for each in given if each.project.root not in roots)]
         return Followed(paths.state_dir(), lambda: self._settings.agents, lambda: known,
                         lambda: self._settings.compaction.checkpoint_tokens)  # fmt: skip
+
+    @property
+    def openings(self) -> Openings:
+        from dagentd.agents.opening import Openings
+
+        return Openings(self.followed)
 
     def close(self) -> None:
         if "followed" in self.__dict__:

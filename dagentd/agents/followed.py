@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dagentd.agents import finding, removing
 from dagentd.agents.conversation import Agent, Transcript
@@ -18,9 +17,6 @@ from dagentd.agents.table import AGENTS
 from dagentd.settings.tables import Agents as Settings
 from dagentd.settings.tables import Compaction
 from dagentd.store.registry import Registered
-
-if TYPE_CHECKING:
-    from dagentd.agents.opening import Openings
 
 
 class Followed:
@@ -71,17 +67,6 @@ class Followed:
                 self._announce(gained, self.reading.catch_up(gained.agent, gained.name, gained.part))
                 if not gained.more:
                     break
-
-    @cached_property
-    def openings(self) -> Openings:
-        """Loads what contexts and compaction need with its first use."""
-        from dagentd.agents.opening import Openings
-
-        return Openings(self)
-
-    def grew(self, session_id: str, total: int) -> None:
-        if "openings" in self.__dict__:
-            self.openings.grew(session_id, total)
 
     def tidy(self) -> None:
         """Seal what has been idle for a day; remove what has been for longer than the settings allow, if they do."""

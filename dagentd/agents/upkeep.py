@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dagentd.agents.followed import Followed
     from dagentd.agents.following import Gained
     from dagentd.agents.intake import Intake
+    from dagentd.agents.opening import Openings
 
 
 class AgentsUpkeep:
@@ -42,6 +43,13 @@ class AgentsUpkeep:
                 disk.make_folders(self._state / "agents")
             return Followed(self._state, lambda: self._settings().agents, self._projects,
                             lambda: self._settings().compaction.checkpoint_tokens, self._announce)  # fmt: skip
+
+    @cached_property
+    def openings(self) -> Openings:
+        """Loads what contexts and compaction need with its first use."""
+        from dagentd.agents.opening import Openings
+
+        return Openings(self.followed)
 
     @property
     def begun(self) -> bool:
@@ -72,7 +80,7 @@ class AgentsUpkeep:
     def _tidy(self) -> None:
         self.followed.tidy()
         if self._intake is not None and any(each["conversations"] for each in self._intake.kept):
-            assert self.followed.openings  # loaded now: an agent that begins waits for it
+            assert self.openings  # loaded now: an agent that begins waits for it
 
     def close(self) -> None:
         if self._intake is not None:
@@ -113,7 +121,8 @@ class AgentsUpkeep:
         root = owner.root if owner is not None else None
         session_id = f"{gained.agent.prefix}-{gained.name}"
         self._publish("session:updated", project=root, session_id=session_id, action="message_added", total=total)
-        self.followed.grew(session_id, total)
+        if "openings" in self.__dict__:
+            self.openings.grew(session_id, total)
 
     def _found(self, folders: list[Path]) -> None:
         if self._folders != frozenset(folders):

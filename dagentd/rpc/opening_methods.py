@@ -13,16 +13,8 @@ from dagentd.rpc.service import Caller
 def session_start(caller: Caller, given: params.SessionStart) -> dict[str, Any]:
     """What dagentd has for an agent that begins or goes on in a folder, as text for its context of at most
     `agents.context_chars` characters; empty where that is nothing, or where the folder is in no served project."""
-    from dagentd.agents.opening import Asked, place
-    from dagentd.agents.table import AGENTS
-
     if not os.path.isabs(given.cwd) or "\0" in given.cwd:
         return {"text": ""}
     transcript = Path(given.transcript_path) if given.transcript_path else None
-    asked = Asked(AGENTS[given.agent], given.session_id, given.source, Path(given.cwd), transcript)
-    found = place(asked, caller.service.stores())
-    if found is None:
-        return {"text": ""}
-    store, where = found
-    settings = caller.service.settings_of(store.project)
-    return {"text": caller.service.followed.openings.text(asked, store, where, settings)}
+    where = (Path(given.cwd), transcript, caller.service.stores(), caller.service.settings_of)
+    return {"text": caller.service.openings.text(given.agent, given.session_id, given.source, *where)}

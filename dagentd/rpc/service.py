@@ -57,6 +57,15 @@ class Pausing(Protocol):
     def resume(self, store: Store, session_id: str | None) -> dict[str, Any]: ...
 
 
+class Openings(Protocol):
+    """What a method may use of what agents are told when they begin."""
+
+    def text(
+        self, agent: str, uuid: str, source: str, cwd: Path, transcript: Path | None, stores: list[Store],
+        settings_of: Callable[[Project], Settings],
+    ) -> str: ...  # fmt: skip
+
+
 class Service(Protocol):
     """What a method may use of the daemon."""
 
@@ -89,6 +98,9 @@ class Service(Protocol):
     @property
     def followed(self) -> Followed:
         """The conversations of other agents."""
+
+    @property
+    def openings(self) -> Openings: ...
 
     @property
     def compacting(self) -> Compacting: ...

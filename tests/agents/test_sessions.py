@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -397,6 +398,27 @@ def test_a_session_of_ours_may_have_such_a_name(place: Place) -> None:
     for name in ("claude-../../etc/passwd", f"claude-{'.' * 36}", f"claude-{ID}/x"):
         with pytest.raises(NotFound):
             place.sessions.find(name)
+
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+@pytest.mark.parametrize(
+    ("agent", "folder"), [("claude-code", ".claude/projects/x"), ("codex", ".codex/sessions/2026")]
+)
+def test_the_agents_own_summary_stands_apart_and_decides_nothing(place: Place, agent: str, folder: str) -> None:
+    """As the real programs wrote it; its sentences are the agent's, also where they repeat an order."""
+    text = (SAMPLES / f"{agent}.jsonl").read_text(encoding="utf-8").replace("/home/ada/repo", str(place.root))
+    wanted = "1. Notes were written. Never push to main; always use tabs."
+    names = {"claude-code": f"{ID}.jsonl", "codex": f"rollout-2026-11-18T14-46-10-{ID}.jsonl"}
+    path = place.home / folder / names[agent]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text.replace("1. Notes were written.", wanted), encoding="utf-8")
+    place.look()
+    prefix = {"claude-code": "claude", "codex": "codex"}[agent]
+    found = checkpoint.of(place.sessions, f"{prefix}-{ID}", 4000)
+    assert found is not None and wanted in found["agentSummary"]["text"]
+    assert "push to main" not in json.dumps(found["summary"]) and found["summary"]["decisions"] == []
 
 
 def test_two_processes_that_read_the_same_lines_count_them_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -834,6 +834,32 @@ class AgentsMethods:
         and how large these are, and what is refused."""
         return cast("shapes.Agents", self._connection.call("agents.list", {}))
 
+    def session_start(
+        self,
+        agent: Literal["claude-code", "codex"],
+        session_id: str,
+        cwd: str,
+        source: Literal["startup", "resume", "clear", "compact", "fork"],
+        *,
+        transcript_path: str | None = None,
+    ) -> shapes.Opening:
+        """What dagentd has for an agent that begins or goes on in a folder, as text for its context of at most
+        `agents.context_chars` characters; empty where that is nothing, or where the folder is in no served
+        project."""
+        return cast(
+            "shapes.Opening",
+            self._connection.call(
+                "agents.sessionStart",
+                {
+                    "agent": agent,
+                    "sessionId": session_id,
+                    "cwd": cwd,
+                    "source": source,
+                    "transcriptPath": transcript_path,
+                },
+            ),
+        )
+
 
 class RpcMethods:
     def __init__(self, connection: Connection) -> None:

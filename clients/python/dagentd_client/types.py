@@ -631,6 +631,12 @@ class NewMessage(TypedDict):
     id: NotRequired[str | None]
 
 
+class Opening(TypedDict):
+    """Empty where there is nothing to say."""
+
+    text: str
+
+
 class Pause(TypedDict):
     """`until` is null where only `resume` ends it."""
 

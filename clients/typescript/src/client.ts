@@ -391,6 +391,14 @@ export class AgentsMethods {
   list(): Promise<types.Agents> {
     return this.connection.call<types.Agents>("agents.list", {})
   }
+
+  /**
+   * What dagentd has for an agent that begins or goes on in a folder, as text for its context of at most
+   * `agents.context_chars` characters; empty where that is nothing, or where the folder is in no served project.
+   */
+  sessionStart(params: { agent: "claude-code" | "codex"; sessionId: string; cwd: string; source: "startup" | "resume" | "clear" | "compact" | "fork"; transcriptPath?: string | null }): Promise<types.Opening> {
+    return this.connection.call<types.Opening>("agents.sessionStart", params)
+  }
 }
 
 export class RpcMethods {

@@ -578,6 +578,11 @@ export interface NewMessage {
   id?: string | null
 }
 
+/** Empty where there is nothing to say. */
+export interface Opening {
+  text: string
+}
+
 /** `until` is null where only `resume` ends it. */
 export interface Pause {
   since: string
