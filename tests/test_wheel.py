@@ -65,6 +65,7 @@ def test_it_holds_the_program_and_the_vocabulary(wheel: Path) -> None:
     assert "dagentd/vocabulary/cl100k_base.tiktoken" in names
     assert "dagentd/systemd/dagentd.service" in names
     assert "dagentd/hooks/leave-word.sh" in names
+    assert {"dagentd/plugins/hook.sh", "dagentd/plugins/claude-code/dagentd/.mcp.json"} <= set(names)
     assert {f"dagentd/cli/completion/{name}" for name in ("words.json", "dagentd.bash", "dagentd.fish")} <= set(names)
     assert any(name.startswith("tiktoken_ext/") for name in names)
     assert not any(name.startswith("tests/") or "__pycache__" in name for name in names)
@@ -88,6 +89,12 @@ def test_units_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     code = "from dagentd.adapters import shipped; print(shipped.text('systemd', 'dagentd.service'))"
     done = run(installed / "python", "-c", code, cwd=tmp_path)
     assert (done.stderr, "[Service]" in done.stdout) == ("", True)
+
+
+def test_plugins_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    code = "from dagentd.agents import plugins; plugins.copy(); print(plugins.wrong(), len(plugins.files()))"
+    done = run(installed / "python", "-c", code, cwd=tmp_path)
+    assert (done.stderr, done.stdout) == ("", "[] 11\n")
 
 
 def test_hooks_come_from_the_wheel(installed: Path, repo: Path) -> None:

@@ -9,8 +9,6 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-# Beside the PATH: where their installers put them.
-_PLACES = ("~/.local/bin", "~/.claude/local", "/usr/local/bin", "/opt/homebrew/bin")
 # What is done here needs no network, and is nobody else's business.
 _QUIET = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER")
 _PATIENCE = 60.0  # seconds; 0.3 are usual
@@ -19,8 +17,8 @@ Version = tuple[int, ...]
 
 
 def find(name: str) -> str | None:
-    places = os.pathsep.join([os.environ.get("PATH", os.defpath), *map(os.path.expanduser, _PLACES)])
-    return shutil.which(name, path=places)
+    """The one that the user would start."""
+    return shutil.which(name)
 
 
 def version(program: str) -> Version | None:

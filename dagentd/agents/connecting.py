@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,128 +13,141 @@ from dagentd import paths
 from dagentd.adapters import agent_program, clock
 from dagentd.adapters.files import atomic, disk, fileio
 from dagentd.agents import plugins, settings_files
-from dagentd.agents.plugins import HOSTS, NAME, Host
+from dagentd.agents.plugins import HOSTS, ID, NAME, Host
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed, NotFound
 from dagentd.model import jsontext
-
-_PLUGIN = f"{NAME}@{NAME}"
 
 
 @dataclass(frozen=True)
 class Connection:
-    """`worktree` is None for all of a user's. `before` is what its settings had, None if there were none; `left` are
-    the places that its uninstaller forgets and that were not there before."""
+    """`worktree` is None for all of a user's folders. Claude Code knows a marketplace for a user alone: a worktree's
+    own settings only say that the plug-in of it is on."""
 
     agent: str
     worktree: Path | None
     at: str
-    before: bytes | None
-    left: list[Path] = field(default_factory=list)
 
     @property
     def host(self) -> Host:
         return HOSTS[self.agent]
 
     @property
-    def settings(self) -> Path:
-        return self.host.settings(self.worktree)
+    def settings(self) -> list[Path]:
+        """The files that it is noted in."""
+        own = [] if self.worktree is None else [self.worktree / ".claude" / "settings.local.json"]
+        return [*own, self.host.settings()]
 
     @property
     def where(self) -> str:
         return where(self.worktree)
 
-    def raw(self) -> dict[str, Any]:
-        before = None if self.before is None else base64.b64encode(self.before).decode()
-        where = None if self.worktree is None else str(self.worktree)
-        return {"agent": self.agent, "worktree": where, "at": self.at, "before": before, "left": [*map(str, self.left)]}
-
-
-@dataclass(frozen=True)
-class Disconnected:
-    """`restored`: its settings are byte for byte as before. `left` is what the agent's own uninstaller leaves."""
-
-    settings: Path
-    restored: bool
-    left: list[Path]
-    refused: str = ""
+    def is_for(self, agent: str, worktree: Path | None) -> bool:
+        return (self.agent, self.worktree) == (agent, worktree)
 
 
 def where(worktree: Path | None) -> str:
     return "in every folder" if worktree is None else f"in {worktree}"
 
 
+@dataclass(frozen=True)
+class Disconnected:
+    """`settings` says of each file whether it is byte for byte as before. `left` is what the agent's own uninstaller
+    leaves, `refused` why it did not run."""
+
+    settings: dict[Path, bool]
+    left: list[Path]
+    refused: str = ""
+
+
 # --- what is connected ----------------------------------------------------------------------------------------------
 
 
-def connections() -> list[Connection]:
-    try:
-        found = jsontext.decode_object(fileio.read(_book()))["connections"]
-        return [_connection(each) for each in found if each["agent"] in HOSTS]
-    except FileNotFoundError:
-        return []
-    except (jsontext.Undecodable, KeyError, TypeError, ValueError) as error:
-        raise CorruptFile(f"makes no sense: {error}", path=_book(), hint="Move it away, then connect again.") from None
+@dataclass
+class _Book:
+    """Noted before anything is changed: `before` has each file of settings as it was, None if there was none, and
+    `new` the places that an uninstaller forgets and that were not there."""
+
+    connections: list[Connection] = field(default_factory=list)
+    before: dict[Path, bytes | None] = field(default_factory=dict)
+    new: list[Path] = field(default_factory=list)
+
+    @classmethod
+    def read(cls) -> _Book:
+        try:
+            raw = jsontext.decode_object(fileio.read(_path()))
+            known = [Connection(each["agent"], _optional(each["worktree"]), each["at"]) for each in raw["connections"]]
+            before = {
+                Path(path): None if data is None else base64.b64decode(data) for path, data in raw["before"].items()
+            }
+            return cls([each for each in known if each.agent in HOSTS], before, [*map(Path, raw["new"])])
+        except FileNotFoundError:
+            return cls()
+        except (jsontext.Undecodable, KeyError, TypeError, ValueError, AttributeError) as error:
+            told = f"makes no sense: {error}"
+            raise CorruptFile(told, path=_path(), hint="Move it away, then connect again.") from None
+
+    def write(self) -> None:
+        if not self.connections:
+            disk.remove(_path())
+            return
+        known = [{"agent": each.agent, "worktree": each.worktree and str(each.worktree), "at": each.at}
+                 for each in self.connections]  # fmt: skip
+        before = {str(path): _text(data) for path, data in self.before.items()}
+        raw = {"connections": known, "before": before, "new": [*map(str, self.new)]}
+        atomic.put(_path(), jsontext.pretty(raw))
 
 
-def _connection(raw: dict[str, Any]) -> Connection:
-    before = None if raw["before"] is None else base64.b64decode(raw["before"])
-    where = None if raw["worktree"] is None else Path(raw["worktree"])
-    return Connection(raw["agent"], where, raw["at"], before, [*map(Path, raw["left"])])
-
-
-def _note(found: Sequence[Connection]) -> None:
-    if found:
-        atomic.put(_book(), jsontext.pretty({"connections": [each.raw() for each in found]}))
-    elif not disk.is_missing(_book()):
-        disk.remove(_book())
-
-
-def _book() -> Path:
+def _path() -> Path:
     return paths.connect_dir() / "connections.json"
 
 
-def _other(found: Connection, agent: str, worktree: Path | None) -> bool:
-    return (found.agent, found.worktree) != (agent, worktree)
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()
+
+
+def _optional(path: str | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def connections() -> list[Connection]:
+    return _Book.read().connections
 
 
 # --- connecting -----------------------------------------------------------------------------------------------------
 
 
 def connect(agent: str, worktree: Path | None) -> Connection:
-    """Done again, it brings the plug-in up to date. What was there before is noted before anything is changed."""
-    host, known = HOSTS[agent], connections()
-    program = _usable(host, worktree)
-    new = Connection(agent, worktree, clock.stamp(), settings_files.read(host.settings(worktree)))
-    new = replace(new, left=[path for path in host.left() if disk.is_missing(path)])
-    again = next((each for each in known if not _other(each, agent, worktree)), None)
-    made = new if again is None else replace(again, at=new.at)
+    """Done again, it brings the plug-in up to date."""
+    made, book = Connection(agent, worktree, clock.stamp()), _Book.read()
+    program = _usable(made)
+    again = any(each.is_for(agent, worktree) for each in book.connections)
+    book.connections = [*(each for each in book.connections if not each.is_for(agent, worktree)), made]
+    for path in made.settings:
+        book.before.setdefault(path, settings_files.read(path))
+    book.new += [path for path in made.host.left() if path not in book.new and disk.is_missing(path)]
     plugins.copy()
-    _note([*(each for each in known if _other(each, agent, worktree)), made])
-    if program is None:
-        settings_files.edit(made.settings, _add_entries)
-        return made
+    book.write()
     try:
-        for command in host.install(plugins.market(agent), worktree is not None):
-            _run(program, command, worktree)
+        _install(made, program)
     except DagentdError:
-        if again is None:
+        if not again:
             disconnect(made)
         raise
     return made
 
 
-def _usable(host: Host, worktree: Path | None) -> str | None:
+def _usable(made: Connection) -> str | None:
     """The agent's program; None where its settings will do without."""
-    program = agent_program.find(host.program)
-    if worktree is not None and host.agent != "claude-code":
+    host, program = made.host, agent_program.find(made.host.program)
+    if made.worktree is not None and made.agent != "claude-code":
         raise NotAllowed(f"{host.program} has plug-ins for a user, not for a worktree", hint="Leave --project out.")
     if program is None:
-        if host.agent == "claude-code" and worktree is None:
+        if made.agent == "claude-code" and made.worktree is None:
             return None
         raise NotFound(f"there is no {host.program} command", hint=f"Install {host.program}, or look at PATH.")
     if too_old(host, program):
         oldest = ".".join(map(str, host.oldest))
-        raise NotAllowed(f"{program} is older than {oldest}, which it must be", hint=f"{host.program} update")
+        raise NotAllowed(f"is older than {oldest}, which it must be", path=program, hint=f"{host.program} update")
     return program
 
 
@@ -144,8 +156,21 @@ def too_old(host: Host, program: str) -> bool:
     return version is not None and version < host.oldest
 
 
-def _run(program: str, command: tuple[str, ...], worktree: Path | None) -> None:
-    done = agent_program.run([program, *command], worktree or Path.home())
+def _install(made: Connection, program: str | None) -> None:
+    own, *_ = made.settings
+    if program is None:
+        settings_files.edit(own, _declare)
+        settings_files.edit(own, _enable)
+        return
+    _run(program, (*made.host.market[0], str(plugins.market(made.agent))))
+    if made.worktree is None:
+        _run(program, made.host.plugin[0])
+    else:
+        settings_files.edit(own, _enable)
+
+
+def _run(program: str, command: tuple[str, ...]) -> None:
+    done = agent_program.run([program, *command], Path.home())
     if done.returncode:
         told = (done.stderr.strip() or done.stdout.strip()).rpartition("\n")[2]
         line = shlex.join((os.path.basename(program), *command))
@@ -157,34 +182,46 @@ def _run(program: str, command: tuple[str, ...], worktree: Path | None) -> None:
 
 def disconnect(found: Connection) -> Disconnected:
     """By the agent's own commands, if it is there; what they leave of us in its settings goes too."""
-    host = found.host
-    others = [each for each in connections() if _other(each, found.agent, found.worktree)]
-    last, refused = not any(each.agent == found.agent for each in others), ""
-    program = agent_program.find(host.program)
-    if program is not None and (found.worktree is None or found.worktree.is_dir()):
-        for command in host.remove(found.worktree is not None, last):
-            try:
-                _run(program, command, found.worktree)
-            except DagentdError as error:
-                refused = refused or error.message
-    restored = settings_files.undo(found.settings, found.before, _take_entries)
-    _note(others)
-    if not others:
+    book = _Book.read()
+    book.connections = [each for each in book.connections if not each.is_for(found.agent, found.worktree)]
+    refused = _uninstall(found, last=all(each.agent != found.agent for each in book.connections))
+    needed = {path for each in book.connections for path in each.settings}
+    mine = [path for path in found.settings if path not in needed]
+    done = {path: settings_files.undo(path, book.before.pop(path, None), _take_out) for path in mine}
+    left = [path for path in found.host.left() if path in book.new and not disk.is_missing(path)]
+    book.write()
+    if not book.connections:
         plugins.remove()
-    return Disconnected(found.settings, restored, [path for path in found.left if not disk.is_missing(path)], refused)
+    return Disconnected(done, left, refused)
+
+
+def _uninstall(found: Connection, last: bool) -> str:
+    """Why it was refused, if it was: a plug-in that the user has taken out himself is not there."""
+    program = agent_program.find(found.host.program)
+    wanted = [found.host.plugin[1]] * (found.worktree is None) + [found.host.market[1]] * last
+    refused = ""
+    for command in wanted if program is not None else ():
+        try:
+            _run(program or "", command)
+        except DagentdError as error:
+            refused = refused or error.message
+    return refused
 
 
 # --- our entries in Claude Code's settings --------------------------------------------------------------------------
 
 
-def _add_entries(fields: dict[str, Any]) -> None:
+def _declare(fields: dict[str, Any]) -> None:
     source = {"source": "directory", "path": str(plugins.market("claude-code"))}
     fields.setdefault("extraKnownMarketplaces", {})[NAME] = {"source": source}
-    fields.setdefault("enabledPlugins", {})[_PLUGIN] = True
 
 
-def _take_entries(fields: dict[str, Any]) -> None:
-    """Codex's have names of their own, which only its own commands can take out of TOML."""
-    for table, name in (("extraKnownMarketplaces", NAME), ("enabledPlugins", _PLUGIN)):
+def _enable(fields: dict[str, Any]) -> None:
+    fields.setdefault("enabledPlugins", {})[ID] = True
+
+
+def _take_out(fields: dict[str, Any]) -> None:
+    """In TOML, Codex's, only its own commands can do that."""
+    for table, name in (("extraKnownMarketplaces", NAME), ("enabledPlugins", ID)):
         if isinstance(held := fields.get(table), dict):
             held.pop(name, None)

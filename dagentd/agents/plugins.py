@@ -20,23 +20,21 @@ from dagentd.jobs.service_files import program as program_of
 from dagentd.model import jsontext
 
 NAME = "dagentd"  # of the plug-in and of the marketplace that has no other
-_ID = f"{NAME}@{NAME}"
-
-Commands = list[tuple[str, ...]]
+ID = f"{NAME}@{NAME}"
 
 
 @dataclass(frozen=True)
 class Host:
-    """An agent as a place for our plug-in. `oldest` is the first version that knows all hooks we have. `scopes` are its
-    words for the user and for one worktree; `settings` the file in which its commands note the plug-in; `left` what
-    they leave behind of it."""
+    """An agent as a place for our plug-in. `oldest` is the first version that knows all hooks we have; `settings` the
+    file in which its commands note the plug-in; `left` what they leave behind of it. The commands are for all of the
+    user's folders, `market` those for the marketplace alone."""
 
     agent: str
     program: str
     oldest: Version
-    settings: Callable[[Path | None], Path]
-    install: Callable[[Path, bool], Commands]
-    remove: Callable[[bool, bool], Commands]
+    settings: Callable[[], Path]
+    market: tuple[tuple[str, ...], tuple[str, ...]]  # to add it, which is given the folder, and to remove it
+    plugin: tuple[tuple[str, ...], tuple[str, ...]]
     left: Callable[[], list[Path]]
     once: str = ""  # what the user must do himself
 
@@ -50,25 +48,9 @@ def _codex() -> Path:
     return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
 
 
-def _claude_settings(worktree: Path | None) -> Path:
-    return _claude() / "settings.json" if worktree is None else worktree / ".claude" / "settings.local.json"
-
-
-def _claude_install(market: Path, local: bool) -> Commands:
-    scope = ("--scope", "local" if local else "user")
-    return [("plugin", "marketplace", "add", str(market), *scope), ("plugin", "install", _ID, *scope)]
-
-
-def _claude_remove(local: bool, last: bool) -> Commands:
-    scope = ("--scope", "local" if local else "user")
-    market = ("plugin", "marketplace", "remove", NAME)
-    return [("plugin", "uninstall", _ID, *scope), market if last else (*market, *scope)]
-
-
 def _claude_left() -> list[Path]:
     plugins = _claude() / "plugins"
-    ignored = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git" / "ignore"
-    return [plugins / "cache" / NAME, plugins / "data" / f"{NAME}-{NAME}", plugins / "known_marketplaces.json", ignored]
+    return [plugins / "cache" / NAME, plugins / "data" / f"{NAME}-{NAME}", plugins / "known_marketplaces.json"]
 
 
 def _codex_left() -> list[Path]:
@@ -79,11 +61,16 @@ def _codex_left() -> list[Path]:
 HOSTS = {
     host.agent: host
     for host in (
-        Host("claude-code", "claude", (2, 1, 76), _claude_settings, _claude_install, _claude_remove, _claude_left),
         Host(
-            "codex", "codex", (0, 117, 0), lambda _: _codex() / "config.toml",
-            lambda market, _: [("plugin", "marketplace", "add", str(market)), ("plugin", "add", _ID)],
-            lambda *_: [("plugin", "remove", _ID), ("plugin", "marketplace", "remove", NAME)],
+            "claude-code", "claude", (2, 1, 76), lambda: _claude() / "settings.json",
+            (("plugin", "marketplace", "add"), ("plugin", "marketplace", "remove", NAME)),
+            (("plugin", "install", ID), ("plugin", "uninstall", ID)),
+            _claude_left,
+        ),
+        Host(
+            "codex", "codex", (0, 117, 0), lambda: _codex() / "config.toml",
+            (("plugin", "marketplace", "add"), ("plugin", "marketplace", "remove", NAME)),
+            (("plugin", "add", ID), ("plugin", "remove", ID)),
             _codex_left,
             "Codex runs no hook before you have trusted it: start `codex`, type /hooks and trust those of dagentd. "
             "Until then it has dagentd's tools, and is told nothing by itself.",
@@ -134,10 +121,12 @@ def wrong() -> list[Path]:
 def remove() -> None:
     """The copy, with what hooks left; what somebody else put there stays."""
     folder = paths.connect_dir()
-    own = {*files(), *((folder / "spool").iterdir() if (folder / "spool").is_dir() else ())}
+    spool = folder / "spool"
+    own = [*files(), folder / "arrived.json", *(spool.glob("*") if spool.is_dir() else ())]
     for path in own:
         if path.is_file() or path.is_symlink():
             disk.remove(path)
-    for place in sorted({each for path in own for each in path.parents if each.is_relative_to(folder)}, reverse=True):
+    places = {spool, *(each for path in own for each in path.parents if each.is_relative_to(folder))}
+    for place in sorted(places, reverse=True):
         if place.is_dir() and not any(place.iterdir()):
             disk.remove_folder(place)

@@ -50,7 +50,7 @@ def agents(ctx: click.Context, as_json: bool) -> None:
 
 def _with_connections(agent: dict[str, Any], known: list[Connection], last: dict[str, str]) -> dict[str, Any]:
     mine = [each for each in known if each.agent == agent["name"]]
-    places = [{"worktree": each.raw()["worktree"], "at": each.at} for each in mine]
+    places = [{"worktree": each.worktree and str(each.worktree), "at": each.at} for each in mine]
     return {**agent, "connected": places, "lastHookAt": last.get(agent["name"])}
 
 

@@ -37,7 +37,7 @@ def connect(agent: str, everywhere: bool) -> None:
     """
     made = connecting.connect(agent, _checkout(everywhere))
     have_daemon_look()
-    output.line(f"{AGENTS[agent].title} is connected, {made.where}: noted in {made.settings}.")
+    output.line(f"{AGENTS[agent].title} is connected, {made.where}: noted in {made.settings[0]}.")
     if made.host.once:
         output.line(made.host.once)
     output.line(f"It counts from the next conversation on. Undo it with `{_undo(made)}`.")
@@ -52,9 +52,11 @@ def disconnect(agent: str, everywhere: bool) -> None:
     The agent's settings are byte for byte as before, unless you have changed them since: then your changes stay.
     """
     worktree = _checkout(everywhere)
-    found = [each for each in connecting.connections() if (each.agent, each.worktree) == (agent, worktree)]
+    found = [each for each in connecting.connections() if each.is_for(agent, worktree)]
     if not found:
-        raise NotFound(f"{AGENTS[agent].title} is not connected {connecting.where(worktree)}", hint="dagentd agents")
+        raise NotFound(
+            f"{AGENTS[agent].title} is not connected{f' in {worktree}' if worktree else ''}", hint="dagentd agents"
+        )
     tell_disconnected(found[0])
 
 
@@ -63,8 +65,9 @@ def tell_disconnected(found: Connection) -> None:
     output.line(f"{AGENTS[found.agent].title} is no longer connected, {found.where}.")
     if done.refused:
         output.line(f"- Its own command did not do it: {done.refused}")
-    told = "is as it was before" if done.restored else "has been changed since: the changes stay, our entries are out"
-    output.line(f"- {done.settings} {told}.")
+    for path, restored in done.settings.items():
+        told = "is as it was before" if restored else "has been changed since: the changes stay, our entries are out"
+        output.line(f"- {path} {told}.")
     for path in done.left:
         output.line(f"- Left by {found.host.program}'s own uninstaller: {path}")
 

@@ -234,7 +234,7 @@ def _end(purge: bool) -> None:
     if purge:
         for each in connecting.connections():
             connecting.disconnect(each)
-            output.line(f"- {each.agent} is no longer connected: its entries are out of {each.settings}.")
+            output.line(f"- {each.agent} is no longer connected: its entries are out of {each.settings[0]}.")
         removing.leave(paths.agents_dir())
         report, gone = uninstall.leave()
         tell_service(report)

@@ -38,7 +38,7 @@ def hooks() -> Findings:
         count = 0 if last.get(each.agent, "") >= each.at else _since(each)
         if count:
             told = f"{each.host.program} had {count} conversations since it was connected, and no hook of it came"
-            yield "agents-silent", NotAllowed(told, path=each.settings)
+            yield "agents-silent", NotAllowed(told, path=each.settings[0])
 
 
 def _since(connection: Connection) -> int:

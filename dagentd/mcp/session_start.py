@@ -29,7 +29,7 @@ def _told(agent: str, given: bytes) -> str:
     from dagentd.rpc.client import Client
 
     try:
-        asked = _asked(json.loads(given))
+        asked = _asked(dict(json.loads(given)))
         with Client(timeout=_PATIENCE) as daemon:
             answer = daemon.call("agents.sessionStart", agent=agent, **asked)
         return str(answer["text"] or "")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.desk import Desk
+from tests.e2e.daemon import daemon as daemon
 
 
 @pytest.fixture

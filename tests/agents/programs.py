@@ -109,9 +109,11 @@ class Codex:
     api: StandInApi
     home: Path
 
-    def say(self, prompt: str, cwd: Path, *options: str, resume: str | None = None, fork: str | None = None) -> str:
-        """One turn; the id of the conversation."""
-        self._configure()
+    def say(
+        self, prompt: str, cwd: Path, *options: str, resume: str | None = None, fork: str | None = None, more: str = ""
+    ) -> str:
+        """One turn; the id of the conversation. `more` is what else its settings have."""
+        self._configure(more)
         asked = ("--skip-git-repo-check", "--json", "--dangerously-bypass-approvals-and-sandbox", *options)
         how = ("fork", *asked, fork) if fork else ("resume", *asked, resume) if resume else asked
         environ = {"PATH": _PATH, "HOME": str(self.home), "STAND_IN_KEY": "any"}
@@ -119,13 +121,13 @@ class Codex:
         assert any(event["type"] == "turn.completed" for event in said), said
         return str(next(event["thread_id"] for event in said if event["type"] == "thread.started"))
 
-    def _configure(self) -> None:
+    def _configure(self, more: str) -> None:
         provider: dict[str, Any] = {"name": "stand-in", "base_url": f"{self.api.url}/v1", "wire_api": "responses"}
         provider |= {"env_key": "STAND_IN_KEY", "request_max_retries": 0, "stream_max_retries": 0}
         fields = "".join(f"{key} = {json.dumps(value)}\n" for key, value in provider.items())
         folder = self.home / ".codex"
         folder.mkdir(exist_ok=True)
-        text = f'model = "gpt-5.5"\nmodel_provider = "stand-in"\n[model_providers.stand-in]\n{fields}'
+        text = f'model = "gpt-5.5"\nmodel_provider = "stand-in"\n[model_providers.stand-in]\n{fields}{more}'
         (folder / "config.toml").write_text(text)
 
 

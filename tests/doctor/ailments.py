@@ -18,9 +18,11 @@ import zstandard
 
 from dagentd import oneshot, paths
 from dagentd.adapters.files import flock
+from dagentd.agents import connecting
 from dagentd.jobs import hooks, service_files, user_service
 from dagentd.rpc.client import RpcError
 from dagentd.settings import Settings
+from tests.agents.desk import ID
 from tests.conftest import FEATURE, git
 from tests.doctor.patient import PM, Maker, Patient, is_root, without
 from tests.e2e.daemon import until
@@ -332,6 +334,42 @@ def no_room_for_conversations(patient: Patient) -> Iterator[object]:
     patient.serve()
     heard(patient, "agents-parked")
     yield "agents.max_bytes"
+
+
+def _connect(patient: Patient) -> None:
+    """Where there is no claude command its settings will do."""
+    patient.patch.setenv("PATH", os.pathsep.join([str(patient.tmp / "agents"), "/usr/bin", "/bin"]))
+    connecting.connect("claude-code", None)
+
+
+@makes("agents-plugin")
+def a_plugin_that_is_gone(patient: Patient) -> Iterator[object]:
+    _connect(patient)
+    shutil.rmtree(paths.connect_dir() / "claude-code")
+    yield "is gone, and agents run it"
+
+
+@makes("agents-silent")
+def hooks_that_never_come(patient: Patient) -> Iterator[object]:
+    _connect(patient)
+    folder = Path(os.environ["HOME"], ".claude", "projects", "-x")
+    folder.mkdir(parents=True)
+    told = {"type": "user", "uuid": ID, "timestamp": "2100-01-01T00:00:00.000Z", "cwd": str(patient.root)}
+    line = json.dumps({**told, "message": {"role": "user", "content": "Hello"}})
+    (folder / f"{ID}.jsonl").write_text(line + "\n")
+    patient.serve()
+    until(lambda: patient.daemon.call("session.list", agent="claude-code")["sessions"], "the conversation")
+    yield "had 1 conversations since"
+
+
+@makes("agents-old")
+def an_old_claude(patient: Patient) -> Iterator[object]:
+    _connect(patient)
+    program = patient.tmp / "agents" / "claude"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho '2.1.75 (Claude Code)'\n")
+    program.chmod(0o755)
+    yield f"{program} is older than 2.1.76"
 
 
 @makes("no-key")
