@@ -33,6 +33,7 @@ def sessions(where: Path, lost: bool, as_json: bool, **chosen: Any) -> int:
 
     PATH is any path in it; without one, the repository here. Conversations of Claude Code and Codex stand by worktree,
     the last active first; of one that its agent has deleted, `dagentd restore` puts the transcript back.
+    A budget with ~ is estimated by the sizes of files; `dagentd show` counts.
     """
     root = str(git.project_at(where).root)
     with asking(where) as verbs:
