@@ -111,7 +111,7 @@ class _Reader:
             "version": string(told, "version"),
             "model": _model(mapping(told, "message")),
             "started_at": self._facts.get("started_at") or string(told, "timestamp"),
-            "forked_from": string(mapping(told, "forkedFrom"), "sessionId"),
+            "forked_from": string(mapping(told, "forkedFrom"), "sessionId") or _asked_in_another(told),
         }
         new = {name: value for name, value in known.items() if value and self._facts.get(name) != value}
         self._facts.update(new)
@@ -233,6 +233,12 @@ def _is_call(block: Object) -> bool:
 
 def _model(message: Object) -> str:
     return "" if message.get("model") == "<synthetic>" else string(message, "model")
+
+
+def _asked_in_another(told: Object) -> str:
+    """The conversation in which an answer was given, where a fork has it (2.1.327)."""
+    origin = string(told, "requestSessionId")
+    return "" if origin == told.get("sessionId") else origin
 
 
 def _dollars(usage: Any) -> float:

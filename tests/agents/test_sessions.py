@@ -163,6 +163,15 @@ def test_a_rewritten_one_is_one_conversation(place: Place) -> None:
         assert b"".join(raw) == place.path().read_bytes()
 
 
+def test_a_fork_says_of_what_it_is_one_and_what_it_is_about(place: Place) -> None:
+    origin = "22222222-2222-4333-8444-555555555555"
+    place.say(user("/compact", place.root), answer("ok", place.root, requestSessionId=origin, sessionId=ID))
+    assert place.sessions.get(CLAUDE)["title"] == "/compact"
+    place.say(user("/src/app.py fails", place.root), user("and the tests", place.root))
+    found = place.sessions.get(CLAUDE)
+    assert (found["title"], found["forkedFrom"]) == ("/src/app.py fails", f"claude-{origin}")
+
+
 def test_subagents_are_listed_by_their_parent(place: Place) -> None:
     place.say(user("delegate", place.root))
     inner = place.path().with_suffix("") / "subagents/agent-a1b2.jsonl"
