@@ -223,6 +223,19 @@ def test_an_answer_counts_once_over_all_files(place: Place) -> None:
     assert (row.name, row.answers, row.output, row.cache_read) == (str(place.root), 2, 19, 200)
 
 
+def test_an_answer_is_its_conversations_and_no_forks_that_was_read_first(place: Place) -> None:
+    fork = "33333333-2222-4333-8444-555555555555"
+    place.say(answer("once", place.root, answer="m", sessionId=fork, requestSessionId=ID), uuid=fork)
+    assert uses_after(place, f"claude-{fork}") == [f"claude-{fork}"]
+    place.say(answer("once", place.root, answer="m", sessionId=ID))
+    assert uses_after(place, CLAUDE) == [CLAUDE]
+
+
+def uses_after(place: Place, session_id: str) -> list[str]:
+    place.sessions.get(session_id)
+    return [use.session for use in place.sessions.uses()]
+
+
 def test_everything_is_there_after_all_has_gone(place: Place) -> None:
     place.say(user("about the elephant", place.root), answer("it never forgets", place.root))
     data = place.path().read_bytes()
