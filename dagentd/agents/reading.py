@@ -39,6 +39,7 @@ _MARKED = 1 << 20  # bytes after which a transcript can be read from another pla
 _BEYOND = 4 << 20  # bytes after the last message of a page in which the results of its tools stand
 _PREVIEW = 200  # characters
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")  # as /compact, with which a fork begins: it says nothing of what it is about
+_LOOKED_AT = 1 << 15  # for them: a private key has less
 
 
 def transcript(key: str) -> Transcript:
@@ -224,6 +225,13 @@ class Reading:
         return [message for message, number in numbers if number is None or number >= first][:count]
 
 
+def _preview(text: str) -> str:
+    """Secrets go before it is cut: half of one is known by no pattern."""
+    from dagentd.model.redaction import redacted  # many patterns, which most starts do without
+
+    return " ".join(redacted(text[:_LOOKED_AT]).split())[:_PREVIEW]
+
+
 class _Batch:
     """What some lines of a part told, until it is noted."""
 
@@ -280,7 +288,7 @@ class _Batch:
             facts["lastActiveAt"] = max(message.at, facts.get("lastActiveAt", ""))
         if message.text:
             if message.role == "user":
-                preview = " ".join(message.text[: _PREVIEW * 2].split())[:_PREVIEW]
+                preview = _preview(message.text)
                 if "preview" not in facts or (_COMMAND.match(facts["preview"]) and not _COMMAND.match(preview)):
                     facts["preview"] = preview
             moment = times.parse(message.at)

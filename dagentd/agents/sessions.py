@@ -21,7 +21,7 @@ from dagentd.agents.reading import Reading, lines, transcript
 from dagentd.agents.usage import Use
 from dagentd.errors import CorruptFile, DagentdError, NotFound
 from dagentd.model import times
-from dagentd.model.query import Query, snippet
+from dagentd.model.query import Excerpt, Query, snippet
 
 ACTIVE = 300.0  # seconds after its last line in which a conversation counts as going on
 _WAITED_FOR = 4 << 20  # bytes that are read before a list is given
@@ -293,7 +293,9 @@ class Sessions:
             "summaries": [{"id": each.id, "at": each.at, "text": each.text} for each in whole.summaries],
         }
 
-    def search(self, text: str, roots: set[str] | None, session_id: str | None, limit: int) -> list[Document]:
+    def search(
+        self, text: str, roots: set[str] | None, session_id: str | None, limit: int, excerpt: Excerpt = snippet
+    ) -> list[Document]:
         """As `session.search` has them. A message that is in several parts is found once."""
         query = Query(text)
         chosen = [self.find(session_id)] if session_id is not None else self.all()
@@ -305,7 +307,7 @@ class Sessions:
         found: dict[tuple[str, str], Document] = {}
         for hit in self._reading.search(query, parts, limit):
             kept = by_part[hit.part]
-            told = {"role": hit.role, "timestamp": hit.at, "snippet": snippet(hit.text, query)}
+            told = {"role": hit.role, "timestamp": hit.at, "snippet": excerpt(hit.text, query)}
             found.setdefault((kept.id, hit.message_id), {"sessionId": kept.id, "messageId": hit.message_id, **told})
         return list(found.values())
 

@@ -12,6 +12,7 @@ from typing import Any
 from dagentd.adapters import clock
 from dagentd.errors import InvalidInput, NotAllowed
 from dagentd.model import times
+from dagentd.model.query import Excerpt, safe_snippet, snippet
 from dagentd.rpc import params
 from dagentd.rpc.service import Caller, fitting, store_at
 
@@ -145,7 +146,12 @@ def listed(caller: Caller, given: params.Sessions) -> list[dict[str, Any]]:
 
 def found(caller: Caller, given: params.Search) -> list[dict[str, Any]]:
     roots = None if given.project is None else {str(store_at(caller.service, given.project).project.root)}
-    return caller.service.followed.sessions.search(given.query, roots, given.session_id, given.limit)
+    search = caller.service.followed.sessions.search
+    return search(given.query, roots, given.session_id, given.limit, excerpt(given))
+
+
+def excerpt(given: params.Search) -> Excerpt:
+    return safe_snippet if given.redacted else snippet
 
 
 def usage_report(caller: Caller, given: params.UsageReport) -> dict[str, Any]:
