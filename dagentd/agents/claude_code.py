@@ -111,7 +111,7 @@ class _Reader:
             "version": string(told, "version"),
             "model": _model(mapping(told, "message")),
             "started_at": self._facts.get("started_at") or string(told, "timestamp"),
-            "forked_from": string(mapping(told, "forkedFrom"), "sessionId"),
+            "forked_from": string(mapping(told, "forkedFrom"), "sessionId") or _asked_in_another(told),
         }
         new = {name: value for name, value in known.items() if value and self._facts.get(name) != value}
         self._facts.update(new)
@@ -202,7 +202,7 @@ class _Reader:
         if not any(numbers.values()):  # a line that a compaction kept, or a fork
             return []
         key = f"{answer}:{string(told, 'requestId')}"
-        return [Usage(key, string(told, "timestamp"), _model(message), **numbers)]
+        return [Usage(key, string(told, "timestamp"), _model(message), **numbers, by_fork=self._is_fork)]
 
     def _spent(self, told: Object) -> list[Event]:
         """By model, what was spent since the line before. A fork begins with all that its origin had spent: the first
@@ -214,9 +214,14 @@ class _Reader:
             run = f"cost:{start}:{model}"
             if total and total != self._costs.get(run):
                 spent = max(0.0, total - self._costs[run]) if run in self._costs else total
-                events.append(Usage(f"{run}:{total}" if run in self._costs else run, self._at, model, cost=spent))
+                key = f"{run}:{total}" if run in self._costs else run
+                events.append(Usage(key, self._at, model, cost=spent, by_fork=self._is_fork))
                 self._costs = _latest({**self._costs, run: total})
         return events
+
+    @property
+    def _is_fork(self) -> bool:
+        return "forked_from" in self._facts
 
     def _is_aside(self, told: Object) -> bool:
         return told.get("isSidechain") is True and not self._is_subagent
@@ -233,6 +238,12 @@ def _is_call(block: Object) -> bool:
 
 def _model(message: Object) -> str:
     return "" if message.get("model") == "<synthetic>" else string(message, "model")
+
+
+def _asked_in_another(told: Object) -> str:
+    """The conversation in which an answer was given, where a fork has it (2.1.327)."""
+    origin = string(told, "requestSessionId")
+    return "" if origin == told.get("sessionId") else origin
 
 
 def _dollars(usage: Any) -> float:

@@ -89,6 +89,7 @@ class Usage:
     cache_write: int = 0
     reasoning: int = 0  # of `output`
     cost: float | None = None
+    by_fork: int = 0  # 1 in a fork, which has its origin's answers too: where both tell of one, it is the origin's
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,12 @@ _MOST_WATCHED = 500  # folders; what is in others is found by the timer
 
 @dataclass(frozen=True)
 class Found:
-    """A file of an agent, as it was when it was seen."""
+    """A file of an agent, as it was when it was seen; `root` is the folder of the agent that it lies in."""
 
     agent: Agent
     what: Transcript | Attachment
     path: Path
+    root: Path
     status: os.stat_result
 
 
@@ -103,7 +104,7 @@ def _file(path: Path, agent: Agent, root: Path) -> Found | Refused | None:
     except OSError:  # moved or deleted just now
         return None
     reason = refusal(status)
-    return Found(agent, what, path, status) if reason is None else Refused(path, reason)
+    return Found(agent, what, path, root, status) if reason is None else Refused(path, reason)
 
 
 def refusal(status: os.stat_result) -> str | None:

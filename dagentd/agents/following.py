@@ -163,7 +163,7 @@ class Following:
         if (known := self.owner(found.agent, key)) is not None:
             return known
         try:
-            with contextlib.closing(Source(found.path, found.what.compressed)) as source:
+            with contextlib.closing(Source(found)) as source:
                 owner = self._owners.of(_first_folder(found.agent, found.what, source))
                 return None if owner is None else self._now(owner)
         except DagentdError:  # it is told when it is taken in
@@ -199,7 +199,7 @@ class Following:
             if isinstance(found.what, Attachment):
                 self._attach(keep, found, found.what)
                 return None
-            with contextlib.closing(Source(found.path, found.what.compressed)) as source:
+            with contextlib.closing(Source(found)) as source:
                 return self._take(keep, found.agent, found.what, key, source)
 
     def _take(self, keep: Keep, agent: Agent, what: Transcript, key: str, source: Source) -> Gained | None:
@@ -271,7 +271,7 @@ class Following:
             self.known.saw(found.agent.name, what.uuid, Seen(found.path, mark_of(found.status), None, cwd))
             return
         if found.status.st_size <= limit:
-            with contextlib.closing(Source(found.path, False)) as source:
+            with contextlib.closing(Source(found)) as source:
                 data = b"".join(source.pieces(0, limit))
             self._check_room(len(data))
             keep.attach(what.uuid, what.name, data)

@@ -16,7 +16,7 @@ from dagentd.agents.conversation import Usage
 from dagentd.errors import CorruptFile, LimitReached
 from dagentd.store.journal.index import Broken, connect, discard
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 create table sources (
   path blob primary key, agent text, name text, part integer, dev integer, ino integer, size integer, mtime integer,
@@ -32,11 +32,14 @@ create table marks (
   journal integer, pos integer, seq integer, state text, primary key (journal, pos)) without rowid;
 create table usage (
   id blob primary key, journal integer, at text, model text, input integer, output integer, cache_read integer,
-  cache_write integer, reasoning integer, cost real) without rowid;
+  cache_write integer, reasoning integer, cost real, by_fork integer) without rowid;
 create index by_journal on usage (journal);
 """
 _LARGER = ", ".join(f"{name} = max({name}, excluded.{name})"
                     for name in ("input", "output", "cache_read", "cache_write", "reasoning"))  # fmt: skip
+_ORIGINS = (
+    "journal = iif(by_fork > excluded.by_fork, excluded.journal, journal), by_fork = min(by_fork, excluded.by_fork)"
+)
 
 Mark = tuple[int, int, int, int, int]
 
@@ -155,9 +158,9 @@ class Known:
             for seq, (message_id, line) in enumerate(messages, count):
                 db.execute("insert into messages values (?, ?, ?, ?)", (read.key, seq, _bytes(message_id), line))
             db.executemany(
-                f"insert into usage values ({','.join('?' * 10)}) on conflict (id) do update set {_LARGER}",
+                f"insert into usage values ({','.join('?' * 11)}) on conflict (id) do update set {_LARGER}, {_ORIGINS}",
                 [(_bytes(use.key), read.key, use.at, use.model, use.input, use.output, use.cache_read, use.cache_write,
-                  use.reasoning, use.cost) for use in usages],
+                  use.reasoning, use.cost, use.by_fork) for use in usages],
             )  # fmt: skip
             if mark:
                 db.execute("insert or replace into marks values (?, ?, ?, ?)",
@@ -218,7 +221,7 @@ class Known:
         return found
 
     def usages(self, agent: str) -> list[tuple[str, Usage]]:
-        """Each answer, with the conversation that it was first seen in."""
+        """Each answer, with the conversation that it was given in, or else first seen."""
         with self.transaction() as db:
             rows = db.execute(
                 "select name, id, at, model, input, output, cache_read, cache_write, reasoning, cost "

@@ -5,6 +5,7 @@ All of it can be made again, and is where a newer version of ours reads a format
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -37,6 +38,8 @@ _BATCH = 2 << 20  # bytes of lines whose meaning is noted at a time
 _MARKED = 1 << 20  # bytes after which a transcript can be read from another place
 _BEYOND = 4 << 20  # bytes after the last message of a page in which the results of its tools stand
 _PREVIEW = 200  # characters
+_COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")  # as /compact, with which a fork begins: it says nothing of what it is about
+_LOOKED_AT = 1 << 15  # for them: a private key has less
 
 
 def transcript(key: str) -> Transcript:
@@ -222,6 +225,13 @@ class Reading:
         return [message for message, number in numbers if number is None or number >= first][:count]
 
 
+def _preview(text: str) -> str:
+    """Secrets go before it is cut: half of one is known by no pattern."""
+    from dagentd.model.redaction import redacted  # many patterns, which most starts do without
+
+    return " ".join(redacted(text[:_LOOKED_AT]).split())[:_PREVIEW]
+
+
 class _Batch:
     """What some lines of a part told, until it is noted."""
 
@@ -278,7 +288,9 @@ class _Batch:
             facts["lastActiveAt"] = max(message.at, facts.get("lastActiveAt", ""))
         if message.text:
             if message.role == "user":
-                facts.setdefault("preview", " ".join(message.text[: _PREVIEW * 2].split())[:_PREVIEW])
+                preview = _preview(message.text)
+                if "preview" not in facts or (_COMMAND.match(facts["preview"]) and not _COMMAND.match(preview)):
+                    facts["preview"] = preview
             moment = times.parse(message.at)
             at = int(moment.timestamp() * 1000) if moment else 0
             name = f"{start}\0{message.id}".encode("utf-8", "surrogatepass")

@@ -21,7 +21,7 @@ from dagentd.agents.reading import Reading, lines, transcript
 from dagentd.agents.usage import Use
 from dagentd.errors import CorruptFile, DagentdError, NotFound
 from dagentd.model import times
-from dagentd.model.query import Query, snippet
+from dagentd.model.query import Excerpt, Query, snippet
 
 ACTIVE = 300.0  # seconds after its last line in which a conversation counts as going on
 _WAITED_FOR = 4 << 20  # bytes that are read before a list is given
@@ -111,17 +111,16 @@ class Sessions:
         return sorted(chosen, key=lambda each: each["lastActiveAt"] or "", reverse=True)[:limit]
 
     def of_project(self, root: str) -> list[tuple[Document, str]]:
-        """Its conversations but for subagents', the last active first, each with the folder that it was last in: an
-        agent may enter another worktree than the one that it began in."""
-        every = [kept for kept in self.all() if kept.parent is None and (owner := self.owner(kept)) is not None
-                 and owner.root == root]  # fmt: skip
-        self._catch_up(every)
-        reads = self._reads()
-        found = []
-        for kept in every:
-            read = reads.get((kept.agent.name, kept.key, kept.parts[-1].number))
-            about = self._summary(kept, reads)
-            found.append((about, (read.facts.get("last", {}).get("cwd") if read else None) or about["worktree"]))
+        """Its conversations but for subagents', as far as they were read: the last active first, in few words, each
+        with the folder that it was last in. An agent may enter another worktree than the one that it began in."""
+        reads, found = self._reads(), []
+        for kept in self.all():
+            owner, read = self.owner(kept), reads.get((kept.agent.name, kept.key, kept.parts[-1].number))
+            if kept.parent is None and owner is not None and owner.root == root and read is not None:
+                facts = read.facts
+                about = {"id": kept.id, "agent": kept.agent.name, "title": facts.get("title") or facts.get("preview"),
+                         "lastActiveAt": facts.get("lastActiveAt")}  # fmt: skip
+                found.append((about, facts.get("last", {}).get("cwd") or owner.worktree))
         return sorted(found, key=lambda each: each[0]["lastActiveAt"] or "", reverse=True)
 
     def _catch_up(self, every: list[Kept]) -> None:
@@ -293,7 +292,9 @@ class Sessions:
             "summaries": [{"id": each.id, "at": each.at, "text": each.text} for each in whole.summaries],
         }
 
-    def search(self, text: str, roots: set[str] | None, session_id: str | None, limit: int) -> list[Document]:
+    def search(
+        self, text: str, roots: set[str] | None, session_id: str | None, limit: int, excerpt: Excerpt = snippet
+    ) -> list[Document]:
         """As `session.search` has them. A message that is in several parts is found once."""
         query = Query(text)
         chosen = [self.find(session_id)] if session_id is not None else self.all()
@@ -305,7 +306,7 @@ class Sessions:
         found: dict[tuple[str, str], Document] = {}
         for hit in self._reading.search(query, parts, limit):
             kept = by_part[hit.part]
-            told = {"role": hit.role, "timestamp": hit.at, "snippet": snippet(hit.text, query)}
+            told = {"role": hit.role, "timestamp": hit.at, "snippet": excerpt(hit.text, query)}
             found.setdefault((kept.id, hit.message_id), {"sessionId": kept.id, "messageId": hit.message_id, **told})
         return list(found.values())
 

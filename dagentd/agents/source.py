@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import BinaryIO
 
 from dagentd.adapters.files import disk, fileio
 from dagentd.agents import compressed, finding
+from dagentd.agents.conversation import Transcript
+from dagentd.agents.finding import Found
 from dagentd.agents.keeping import Part, common, skip
 from dagentd.errors import NotAllowed, from_oserror
 from dagentd.model.scrubbing import Spans, masked
@@ -20,12 +21,14 @@ _HEAD = 64 << 20  # bytes in which a transcript says where it was begun, if it d
 
 
 class Source:
-    """Refused if it is a link, no file, or another user's."""
+    """Refused if it is a link, lies behind one that came since it was found, is no file, or another user's."""
 
-    def __init__(self, path: Path, packed: bool) -> None:
+    def __init__(self, found: Found) -> None:
+        path = found.path
         with disk.explained(path):
-            self._fd = fileio.descriptor(path)
-        self.path, self._packed = path, packed
+            self._fd = fileio.descriptor(path, found.root)
+        self.path = path
+        self._packed = isinstance(found.what, Transcript) and found.what.compressed
         self.status = os.fstat(self._fd)
         if (reason := finding.refusal(self.status)) is not None:
             os.close(self._fd)

@@ -10,7 +10,7 @@ from dagentd.adapters.files import atomic, disk
 from dagentd.cli import output
 from dagentd.cli.naming import session_argument
 from dagentd.cli.project import kept_conversations, project_option, reading, worktree_option
-from dagentd.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from dagentd.errors import Conflict, NotAllowed, NotFound
 from dagentd.jobs.export import exported
 from dagentd.model import jsontext
 from dagentd.model.export import as_markdown
@@ -60,7 +60,7 @@ def export(
 def _export_raw(session: str, target: Path | None, force: bool) -> None:
     if not is_followed(session):
         hint = "Its journal is in its folder: dagentd show SESSION --json"
-        raise InvalidInput(f"{session} is no conversation of another agent", hint=hint)
+        raise NotFound(f"{session} is no conversation of another agent", hint=hint)
     with kept_conversations() as kept, kept.sessions.raw(session) as pieces:
         if target is None or str(target) == "-":
             for piece in pieces:

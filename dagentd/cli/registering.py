@@ -47,32 +47,34 @@ def init(where: Path) -> int:
     output.line(f"- {ensure_running()} `dagentd stop` stops it.")
     if str(project.root) not in follow(lambda known: str(project.root) in known):
         output.line("- It does not serve it yet: it was started for other projects. `dagentd restart` changes that.")
-    _tell_conversations(project)
+    some = _tell_conversations(project)
     output.line("`dagentd remove` undoes all of this; session files stay where they are.")
-    output.line(f"Next: {_next(project)}")
+    output.line(f"Next: {_next(project, some)}")
     return 0
 
 
-def _next(project: Project) -> str:
+def _next(project: Project, some: bool) -> str:
+    """`some`: conversations that may not be taken in yet."""
     with asking(project.root) as verbs:
-        if verbs.call("session.list")["sessions"]:
+        if some or verbs.call("session.list")["sessions"]:
             return "`dagentd sessions` lists the sessions here, `dagentd status` says how dagentd is."
         return f"there is no session here yet. {how_to_begin(project.root, verbs.call)}"
 
 
-def _tell_conversations(project: Project) -> None:
-    """What other agents have said here, which is kept from now on."""
+def _tell_conversations(project: Project) -> bool:
+    """What other agents have said here, which is kept from now on; whether there is anything."""
     try:
         with kept_conversations() as kept:
             found = kept.following.conversations_in(str(project.root))
     except DagentdError as error:
         output.line(f"- Conversations of other agents: {error}. {error.hint}")
-        return
+        return False
     for each in found:
         since = time.strftime("%B %Y", time.localtime(each.oldest))
         worktrees, count = output.counted(each.worktrees, "worktree"), output.counted(each.count, "conversation")
         told = f"{count} since {since} in {worktrees}, {output.size(each.bytes)}, taken in now in the background"
         output.line(f"- {each.agent.title}: {told}; off by `dagentd agents ignore {each.agent.name}`.")
+    return bool(found)
 
 
 def _register(project: Project) -> None:

@@ -33,12 +33,13 @@ def sessions(where: Path, lost: bool, as_json: bool, **chosen: Any) -> int:
 
     PATH is any path in it; without one, the repository here. Conversations of Claude Code and Codex stand by worktree,
     the last active first; of one that its agent has deleted, `dagentd restore` puts the transcript back.
+    A budget with ~ is estimated by the sizes of files; `dagentd show` counts.
     """
     root = str(git.project_at(where).root)
     with asking(where) as verbs:
         answer = verbs.call("session.list", status="gone" if lost else None, **chosen)
         found, closed = answer["sessions"], answer.get("closed", [])
-        none = "" if found or closed or lost else _none(where, root, verbs)
+        none = "" if found or closed or lost else _none(where, root, verbs, narrowed=any(chosen.values()))
     if as_json:
         output.print_json({"project": root, "sessions": found})
     else:
@@ -53,7 +54,9 @@ def sessions(where: Path, lost: bool, as_json: bool, **chosen: Any) -> int:
     return 1 if closed or any("error" in each for each in found) else 0
 
 
-def _none(where: Path, root: str, verbs: Verbs) -> str:
+def _none(where: Path, root: str, verbs: Verbs, *, narrowed: bool) -> str:
+    if narrowed and verbs.call("session.list")["sessions"]:
+        return f"No session in {root} is such a one. `dagentd sessions` lists all."
     gone = len(verbs.call("session.list", status="gone")["sessions"])
     were = f" `dagentd sessions --gone` lists {gone} whose worktree is gone." if gone else ""
     return f"No sessions in {root}. {how_to_begin(where, verbs.call)}{were}"

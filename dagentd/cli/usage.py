@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ from dagentd.cli.bars import bar
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option, project_option
 from dagentd.cli.verbs import ask, ask_of_all
+from dagentd.model import oneline
+from dagentd.model.figures import scaled
 
 _BAR = 24  # characters of the longest
 _NOTHING = "No conversation of an agent has told of tokens yet. `dagentd agents` says whose are followed."
+_TITLE = 40  # characters
 
 
 @click.command()
@@ -30,25 +34,32 @@ def usage(by: str, since: str | None, everywhere: bool, where: Path, as_json: bo
     One answer counts once, also where a fork or a resumed conversation has it again. Dollars are shown where the agent
     itself says them; nothing is estimated.
     """
-    asked = {"by": by, "since": since}
-    found = ask_of_all("usage.report", **asked) if everywhere else ask(where, "usage.report", **asked)
+    call = ask_of_all if everywhere else partial(ask, where)
+    found = call("usage.report", by=by, since=since)
     if as_json:
         output.print_json(found)
         return
-    _print(found)
+    listed = call("session.list")["sessions"] if by == "session" else []
+    _print(found, {each["id"]: output.clean(each.get("title") or "") for each in listed})
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print(found: dict[str, Any], titles: dict[str, str]) -> None:
+    """Beside a session its title, beside all else a bar."""
     rows, total = found["rows"], found["total"]
     most = max((_tokens(row) for row in rows), default=0)
-    columns = [Column(found["by"], style="cyan", wrap=True), Column("answers", right=True), Column("in", right=True),
-               Column("out", right=True), Column("cache read", right=True), Column("cache written", right=True),
-               Column("cost", right=True), Column("")]  # fmt: skip
+    numbers = [
+        Column(name, right=True) for name in ("answers", "tokens in", "out", "cache read", "cache written", "cost")
+    ]
+    last = Column("title", wrap=True) if titles else Column("")
+    columns = [Column(found["by"], style="cyan", wrap=True), *numbers, last]
+    plain = not output.is_utf8()
     shown = [
         (
             _name(row["name"], found["by"]),
             *_numbers(row),
-            bar(_tokens(row) / most, _BAR, plain=not output.is_utf8()) if most else "",
+            oneline.cut(titles.get(row["name"], ""), _TITLE)
+            if titles
+            else bar(_tokens(row) / (most or 1), _BAR, plain=plain),
         )
         for row in rows
     ]
@@ -58,7 +69,7 @@ def _print(found: dict[str, Any]) -> None:
 
 
 def _numbers(row: dict[str, Any]) -> tuple[str, ...]:
-    counts = (output.tokens(row[name]) for name in ("input", "output", "cacheRead", "cacheWrite"))
+    counts = (scaled(row[name]) for name in ("input", "output", "cacheRead", "cacheWrite"))
     return (str(row["answers"]), *counts, "" if row["cost"] is None else f"${row['cost']:.2f}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import socket as sockets
 import stat
@@ -145,7 +146,8 @@ def socket_folder() -> Findings:
 
 def open_to_others(kind: str, path: Path, mode: int) -> Findings:
     if not stat.S_ISLNK(mode) and mode & 0o077:
-        yield kind, NotAllowed(f"is open to other users (mode {stat.S_IMODE(mode):o})", path=path)
+        told = f"is open to other users (mode {stat.S_IMODE(mode):o})"
+        yield kind, NotAllowed(told, path=path, hint=f"chmod go= {shlex.quote(str(path))}")
 
 
 def state() -> Findings:

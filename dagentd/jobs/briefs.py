@@ -50,7 +50,23 @@ def of_conversation(
 
 def written(known: Handover, remembered: Sequence[Entry], settings: Settings, limit: int) -> str:
     decided, noted = ([each.text for each in remembered if each.decides is kind] for kind in (True, False))
-    return redacted(brief.compose(replace(known, decided=decided, noted=noted), limit, Sizes(settings).count))
+    safe = _without_secrets(replace(known, decided=decided, noted=noted))
+    return redacted(brief.compose(safe, limit, Sizes(settings).count))
+
+
+def _without_secrets(known: Handover) -> Handover:
+    """Before anything is cut: half of a secret is known by no pattern."""
+    record = known.record
+    items = tuple(replace(item, text=redacted(item.text), quote=redacted(item.quote)) for item in record.items)
+    return Handover(
+        redacted_value(dict(known.session)),
+        Record(items, redacted(record.goal), redacted(record.next)),
+        redacted_value(list(known.last)),
+        redacted_value(list(known.decided)),
+        redacted_value(list(known.noted)),
+        redacted_value(list(known.commits)),
+        redacted(known.agent_summary),
+    )
 
 
 def summed_up(

@@ -9,7 +9,7 @@ from typing import Any
 from dagentd.errors import DagentdError, NotFound
 from dagentd.model import conversation
 from dagentd.model.project import SessionFolder
-from dagentd.model.query import Query, snippet
+from dagentd.model.query import Excerpt, Query, snippet
 from dagentd.store import search as searching
 from dagentd.store.search import Message
 from dagentd.store.search_index import SearchIndex
@@ -23,15 +23,17 @@ Hits = list[dict[str, Any]]
 Said = tuple[SessionFolder, Message]
 
 
-def search(stores: list[Store], text: str, session_id: str | None, limit: int) -> tuple[Hits, list[DagentdError]]:
+def search(
+    stores: list[Store], text: str, session_id: str | None, limit: int, excerpt: Excerpt = snippet
+) -> tuple[Hits, list[DagentdError]]:
     """By the index beside dagentd's own, else, for one who may not write there, by reading everything; and why some of
     it could not be read."""
     if len(stores) == 1 and stores[0].search_file is None:
-        return by_reading(stores[0], text, session_id, limit)
-    return by_index(stores, text, session_id, limit), []
+        return by_reading(stores[0], text, session_id, limit, excerpt)
+    return by_index(stores, text, session_id, limit, excerpt), []
 
 
-def by_index(stores: list[Store], text: str, session_id: str | None, limit: int) -> Hits:
+def by_index(stores: list[Store], text: str, session_id: str | None, limit: int, excerpt: Excerpt = snippet) -> Hits:
     """In the sessions that are on disk now and in what was kept of others, from their journals and the index beside
     dagentd's own."""
     query = Query(text)
@@ -40,10 +42,12 @@ def by_index(stores: list[Store], text: str, session_id: str | None, limit: int)
         _check_found(sessions, session_id)
         index = stores[0].search_file if stores else None
         found = searching.in_journals(index, query, sessions, min(limit, MOST))
-        return [_hit(sessions[journal], message, query) for journal, message in found]
+        return [_hit(sessions[journal], message, query, excerpt) for journal, message in found]
 
 
-def by_reading(store: Store, text: str, session_id: str | None, limit: int) -> tuple[Hits, list[DagentdError]]:
+def by_reading(
+    store: Store, text: str, session_id: str | None, limit: int, excerpt: Excerpt = snippet
+) -> tuple[Hits, list[DagentdError]]:
     """In sessions as one who may not write sees them, with an index that ends with the search; and why some of them
     could not be read."""
     query, folders = Query(text), _folders(store, session_id)
@@ -58,7 +62,7 @@ def by_reading(store: Store, text: str, session_id: str | None, limit: int) -> t
                 errors.append(error)
         keys = [texts.journal(folder.journal).key for folder in folders]
         found = searching.matches(texts, query, keys, lambda row: held[row.start][1], min(limit, MOST))
-    return [_hit(held[row.start][0], message, query) for row, message in found], errors
+    return [_hit(held[row.start][0], message, query, excerpt) for row, message in found], errors
 
 
 def _read(store: Store, folder: SessionFolder, texts: SearchIndex, held: list[Said]) -> None:
@@ -78,8 +82,8 @@ def _check_found(folders: Sized, session_id: str | None) -> None:
         raise NotFound(f"no session {session_id!a}", hint="dagentd sessions")
 
 
-def _hit(folder: SessionFolder, message: Message, query: Query) -> dict[str, Any]:
-    said = snippet(conversation.text(message.get("content")), query)
+def _hit(folder: SessionFolder, message: Message, query: Query, excerpt: Excerpt) -> dict[str, Any]:
+    said = excerpt(conversation.text(message.get("content")), query)
     kept = {"role": message.get("role"), "timestamp": message.get("timestamp")}
     gone = {"gone": True} if folder.gone else {}
     return {"sessionId": folder.id, "messageId": message["id"], **kept, "snippet": said, **gone}

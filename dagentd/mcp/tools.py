@@ -33,7 +33,11 @@ class Place(NamedTuple):
 
 def _repository(worktree: str) -> str:
     try:
-        with open(os.path.join(worktree, ".git"), encoding="utf-8", errors="surrogateescape") as file:
+        pipe = os.O_NONBLOCK  # which somebody may have put there, and nobody writes to
+        with open(
+            os.path.join(worktree, ".git"), encoding="utf-8", errors="surrogateescape",
+            opener=lambda path, flags: os.open(path, flags | pipe),
+        ) as file:  # fmt: skip
             pointer = file.read(4096).removeprefix("gitdir:").strip()
     except OSError:  # mostly: it is a folder
         return worktree
@@ -104,7 +108,7 @@ def _wrong(tool: Tool, given: Any) -> str | None:
 
 def _search(given: Object, place: Place, ask: Ask) -> str:
     asked = {"query": given["query"], "sessionId": given.get("session"), "limit": min(given.get("limit", 8), 30)}
-    hits = ask("session.search", project=place.project, **asked)["hits"]
+    hits = ask("session.search", project=place.project, redacted=True, **asked)["hits"]
     if not hits:
         return "Nothing found. All words must occur in one message: try fewer, or others."
     lines = [
@@ -123,7 +127,7 @@ def _sessions(given: Object, place: Place, ask: Ask) -> str:
 
 
 def _listed(session: Object, place: Place) -> list[str]:
-    where, title = os.path.basename(str(session.get("worktree") or "")), _clean(str(session.get("title") or ""))
+    where, title = os.path.basename(_clean(str(session.get("worktree") or ""))), _clean(str(session.get("title") or ""))
     return [
         _whose(session["id"], place),
         str(session.get("status") or ""),
@@ -190,11 +194,11 @@ def _day(message: Object) -> str:
 
 
 def _shown(message: Object) -> str:
-    text = str(message.get("content") or "")
+    text = _clean(str(message.get("content") or ""))  # and then cut: half of a secret is known by no pattern
     tool = (message.get("metadata") or {}).get("toolUse")
-    used = f"\n[used {tool.get('name') or tool.get('tool') or 'a tool'}]" if isinstance(tool, dict) else ""
+    name = _clean(str(tool.get("name") or tool.get("tool") or "a tool")) if isinstance(tool, dict) else ""
     cut = text if len(text) <= _SAID else f"{text[:_SAID]}… [{len(text) - _SAID} characters more]"
-    return _clean(cut) + used
+    return cut + (f"\n[used {name}]" if name else "")
 
 
 def _clean(text: str) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import datetime
 from functools import wraps
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.errors import NotAllowed
+from dagentd.errors import InvalidInput, NotAllowed
+from dagentd.model import times
+from dagentd.model.query import Excerpt, safe_snippet, snippet
 from dagentd.rpc import params
 from dagentd.rpc.service import Caller, fitting, store_at
 
@@ -118,20 +121,37 @@ METHODS: dict[str, Answer] = {
 # --- of all ---------------------------------------------------------------------------------------------------------
 
 
+def _since(given: str | None) -> str | None:
+    """As lines have it; a day or an hour without a zone is one of here."""
+    if given is None:
+        return None
+    try:
+        return times.iso(datetime.fromisoformat(given))
+    except (ValueError, OverflowError):
+        raise InvalidInput(
+            f"since {given!a} is no day and no moment", hint="As 2026-11-01, or 2026-11-01T09:30."
+        ) from None
+
+
 def listed(caller: Caller, given: params.Sessions) -> list[dict[str, Any]]:
     """Those of the project, or all; none where only sessions of ours can be meant."""
     if given.feature_id is not None or given.status == "gone":
         return []
     roots = None if given.project is None else {str(store_at(caller.service, given.project).project.root)}
     return caller.service.followed.sessions.listed(
-        roots=roots, agent=given.agent, worktree=given.worktree, since=given.since, parent=given.parent,
+        roots=roots, agent=given.agent, worktree=given.worktree, since=_since(given.since), parent=given.parent,
         status=given.status, limit=given.limit,
     )  # fmt: skip
 
 
 def found(caller: Caller, given: params.Search) -> list[dict[str, Any]]:
     roots = None if given.project is None else {str(store_at(caller.service, given.project).project.root)}
-    return caller.service.followed.sessions.search(given.query, roots, given.session_id, given.limit)
+    search = caller.service.followed.sessions.search
+    return search(given.query, roots, given.session_id, given.limit, excerpt(given))
+
+
+def excerpt(given: params.Search) -> Excerpt:
+    return safe_snippet if given.redacted else snippet
 
 
 def usage_report(caller: Caller, given: params.UsageReport) -> dict[str, Any]:
@@ -140,7 +160,7 @@ def usage_report(caller: Caller, given: params.UsageReport) -> dict[str, Any]:
     from dagentd.agents import usage
 
     roots = None if given.project is None else {str(store_at(caller.service, given.project).project.root)}
-    uses = caller.service.followed.sessions.uses(roots, given.since)
+    uses = caller.service.followed.sessions.uses(roots, _since(given.since))
     rows = usage.report(uses, given.by, clock.now().astimezone().tzinfo or clock.now().tzinfo)  # type: ignore[arg-type]
     return {"by": given.by, "rows": [row.document() for row in rows], "total": usage.total(rows).document()}
 

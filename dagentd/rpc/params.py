@@ -154,6 +154,7 @@ class Search(Params):
     session_id: str | None = None
     project: str | None = None
     limit: int = Field(default=20, ge=1)
+    redacted: bool = False
 
 
 class UpdateCheckpoint(OfSession):

@@ -127,13 +127,13 @@ def _fitting(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def search(caller: Caller, given: params.Search) -> dict[str, Any]:
     """Messages with all words of `query`, best first: every message ever seen, found by what it says now. Words in
     quotes stand side by side; in the one-line `snippet` each match is in «guillemets». `unread` are sessions that could
-    not be searched. Conversations of other agents are searched too."""
+    not be searched. Conversations of other agents are searched too. `redacted` leaves secrets out of the snippets."""
     if followed_methods.is_followed(given.session_id):
         return {"hits": followed_methods.found(caller, given)}
     stores = caller.service.stores() if given.project is None else [store_at(caller.service, given.project)]
     from dagentd.jobs import search as searching
 
-    hits, errors = searching.search(stores, given.query, given.session_id, given.limit)
+    hits, errors = searching.search(stores, given.query, given.session_id, given.limit, followed_methods.excerpt(given))
     unread = [{"message": error.message, "path": error.path, "hint": error.hint} for error in errors]
     others = followed_methods.found(caller, given) if given.session_id is None else []
     # Each index has its best first, and neither knows how good the other's are.

@@ -4,6 +4,7 @@ to, so that it outlives sessions, worktrees and conversations."""
 from __future__ import annotations
 
 import os
+import stat
 import threading
 import uuid
 from collections.abc import Collection, Iterable
@@ -192,8 +193,11 @@ class Memory:
             new = disk.is_missing(self._path)
             fd = disk.create(self._path) if new else disk.open_append(self._path)
             try:
-                size = os.fstat(fd).st_size
-                if size > _MOST_BYTES:
+                status = os.fstat(fd)
+                if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:  # a second name may be a file of the user's
+                    hint = "Move it away; `dagentd recall` shows what it holds."
+                    raise NotAllowed("is no file of its own, so nothing is added", path=self._path, hint=hint)
+                if (size := status.st_size) > _MOST_BYTES:
                     raise LimitReached("is full", path=self._path, hint="Keep a copy, and remove old lines by hand.")
                 torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
                 disk.write(fd, (b"\n" if torn else b"") + jsontext.encode(record) + b"\n", self._path)

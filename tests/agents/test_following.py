@@ -12,10 +12,12 @@ import zstandard
 
 from dagentd.agents import following
 from dagentd.agents.following import Parked
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, NotAllowed
 from dagentd.settings.tables import Agents
 from tests.agents.desk import ID, TALK, Desk, grow, line, long_ago
 from tests.conftest import git
+
+OTHER = "22222222-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
@@ -244,6 +246,27 @@ def test_links_and_files_of_others_are_refused_in_a_sentence(desk: Desk, begun: 
         ("other.jsonl", "belongs to another user, and is not read"),
         ("pipe.jsonl", "is not a regular file"),
     ]
+
+
+@pytest.mark.parametrize("what", ["transcript", "attachment"])
+def test_a_folder_that_became_a_link_since_it_was_found_is_not_followed(
+    desk: Desk, begun: Path, tmp_path: Path, what: str
+) -> None:
+    """Whoever can write there may not read what it would lead to, and could read what we keep of it."""
+    seen = begun.with_suffix("") / "tool-results" / "a.txt" if what == "attachment" else desk.path(uuid=OTHER)
+    seen.parent.mkdir(parents=True, exist_ok=True)
+    seen.write_bytes(line(desk.root))
+    [found] = desk.following.survey().due
+    before = desk.kept()
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / seen.name).write_bytes(line(desk.root, say="only the victim's"))
+    seen.parent.rename(tmp_path / "aside")
+    seen.parent.symlink_to(theirs)
+    with pytest.raises(NotAllowed):
+        desk.following.take(found)
+    assert desk.kept() == before and desk.parts(OTHER) == []
+    assert not list(desk.state.rglob(seen.name))
 
 
 def test_intake_parks_where_there_is_no_room(desk: Desk, begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,6 +164,15 @@ def test_a_rewritten_one_is_one_conversation(place: Place) -> None:
         assert b"".join(raw) == place.path().read_bytes()
 
 
+def test_a_fork_says_of_what_it_is_one_and_what_it_is_about(place: Place) -> None:
+    origin = "22222222-2222-4333-8444-555555555555"
+    place.say(user("/compact", place.root), answer("ok", place.root, requestSessionId=origin, sessionId=ID))
+    assert place.sessions.get(CLAUDE)["title"] == "/compact"
+    place.say(user("/src/app.py fails", place.root), user("and the tests", place.root))
+    found = place.sessions.get(CLAUDE)
+    assert (found["title"], found["forkedFrom"]) == ("/src/app.py fails", f"claude-{origin}")
+
+
 def test_subagents_are_listed_by_their_parent(place: Place) -> None:
     place.say(user("delegate", place.root))
     inner = place.path().with_suffix("") / "subagents/agent-a1b2.jsonl"
@@ -213,6 +222,19 @@ def test_an_answer_counts_once_over_all_files(place: Place) -> None:
         place.sessions.get(each)
     (row,) = usage.report(place.sessions.uses(), "worktree", UTC)
     assert (row.name, row.answers, row.output, row.cache_read) == (str(place.root), 2, 19, 200)
+
+
+def test_an_answer_is_its_conversations_and_no_forks_that_was_read_first(place: Place) -> None:
+    fork = "33333333-2222-4333-8444-555555555555"
+    place.say(answer("once", place.root, answer="m", sessionId=fork, requestSessionId=ID), uuid=fork)
+    assert uses_after(place, f"claude-{fork}") == [f"claude-{fork}"]
+    place.say(answer("once", place.root, answer="m", sessionId=ID))
+    assert uses_after(place, CLAUDE) == [CLAUDE]
+
+
+def uses_after(place: Place, session_id: str) -> list[str]:
+    place.sessions.get(session_id)
+    return [use.session for use in place.sessions.uses()]
 
 
 def test_everything_is_there_after_all_has_gone(place: Place) -> None:

@@ -17,6 +17,7 @@ PARTS = (
     "starting",
     "socket",
     "requesting",
+    "overviewing",
     "watching",
     "worktrees",
     "freshness",

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import statistics
-import time
 from pathlib import Path
 from typing import Any
 
 from dagentd.model import jsontext
 from dagentd.rpc import protocol
-from dagentd.rpc.client import Client
 from tests.bench.limits import median_ms
 from tests.bench.lines import Line
 from tests.bench.report import Report
-from tests.bench.served import serving
+from tests.bench.served import quiet, serving
 from tests.bench.sessions import filled, new_store
 
 LENGTHS = {"f0": 100, "f1": 500, "f2": 5_000, "f3": 20_000}
@@ -31,19 +29,13 @@ def measure(folder: Path, report: Report) -> None:
         filled(store, feature, length)
     store.close()
     with serving(place / "repo", XDG_CONFIG_HOME=str(place / "config")) as served, Line(served.socket) as line:
-        _quiet(served.client)
+        quiet(served.client)
         report.heading("A request of a long session, over the socket")
         for feature in ("f1", "f2"):
             for form in ("both", "system", "messages"):
                 _request(line, feature, form, report)
         report.heading("The last 10 messages of a long session, over the socket")
         _last(line, report)
-
-
-def _quiet(client: Client) -> None:
-    """What a start entails is not measured."""
-    while (queues := client.call("daemon.status")["queues"])["waiting"] or queues["running"]:
-        time.sleep(0.1)
 
 
 def _call(method: str, feature: str, **params: Any) -> bytes:

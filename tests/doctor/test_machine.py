@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,15 @@ def test_a_disk_that_is_nearly_full(patient: Patient) -> None:
     (told,) = (each for each in problems if each["id"] == "disk-full")
     assert told["path"] == str(paths.state_dir()) and "1.0 MB left" in told["message"]
     assert "disk-full" not in doctor("--json").stdout
+
+
+def test_the_remedy_for_what_is_open_can_be_typed(tmp_path: Path) -> None:
+    folder = tmp_path / "it's open"
+    folder.mkdir()
+    folder.chmod(0o755)
+    ((_, found),) = machine.open_to_others("state-open", folder, folder.stat().st_mode)
+    subprocess.run(["sh", "-c", found.hint], check=True)
+    assert list(machine.open_to_others("state-open", folder, folder.stat().st_mode)) == []
 
 
 @pytest.mark.parametrize("there", [True, False])

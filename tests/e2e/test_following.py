@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.claude_lines import answer, compacted, title, user
+from tests.agents.claude_lines import answer, call, compacted, title, user
 from tests.agents.desk import ID, grow
 from tests.conftest import git
 from tests.e2e.daemon import Daemon, until
@@ -28,12 +28,14 @@ def transcript(home: Path) -> Path:
 def test_a_day_with_it(daemon: Daemon, repo: Path, transcript: Path, home: Path) -> None:
     worktree = repo / ".claude/worktrees/auth"
     git(repo, "worktree", "add", "-q", str(worktree))
-    transcript.write_bytes(user("Please mend the zebra.", worktree) + answer("Mended.", worktree) + title("Zebra"))
+    asked = user("Please mend the zebra.", worktree)
+    read = call("t1", "Read", {"file_path": "zebra.py"}, worktree)
+    transcript.write_bytes(asked + read + answer("Mended.", worktree) + title("Zebra"))
     elsewhere = transcript.with_name("99999999-2222-4333-8444-555555555555.jsonl")
     elsewhere.write_bytes(user("A secret walrus of another folder.", home))
 
     told = daemon.dagentd("init", str(repo))
-    assert "Claude Code: 1 conversation since" in told
+    assert "Claude Code: 1 conversation since" in told and "`dagentd sessions` lists" in told
     found = until(lambda: json.loads(daemon.dagentd("search", "zebra", "--json", "-C", str(repo)))["hits"])
     assert [hit["sessionId"] for hit in found] == [CLAUDE]
     assert "Nothing found" in daemon.dagentd("search", "walrus", "-C", str(repo))
@@ -41,16 +43,22 @@ def test_a_day_with_it(daemon: Daemon, repo: Path, transcript: Path, home: Path)
     with daemon.client() as client, client.subscribe(types=["session:updated"]) as events:
         grow(transcript, user("And the okapi?", worktree) + answer("That one too.", worktree))
         event = next(each for each in events if each["sessionId"] == CLAUDE)
-        assert (event["action"], event["total"], event["project"]) == ("message_added", 4, str(repo))
+        assert (event["action"], event["total"], event["project"]) == ("message_added", 5, str(repo))
         assert daemon.call("session.search", query="okapi")["hits"][0]["sessionId"] == CLAUDE
 
     listed = daemon.dagentd("sessions", cwd=repo)
     assert "auth" in listed and "Zebra" in listed and "claude-code" in listed
     shown = daemon.dagentd("show", CLAUDE, cwd=repo)
     assert f"claude --resume {ID}" in shown and "That one too." in shown
+    assert "[Read] zebra.py" in daemon.dagentd("history", CLAUDE, cwd=repo)
     assert "1 conversation of Claude Code" in daemon.dagentd("status")
     assert "claude-opus-5" in daemon.dagentd("usage", "--by", "model", cwd=repo)
     assert "followed" in daemon.dagentd("agents")
+    assert "Zebra" in daemon.dagentd("usage", "--by", "session", cwd=repo)
+    assert daemon.call("session.list", since="2026-10-01")["sessions"]
+    assert "no day and no moment" in daemon.dagentd("sessions", "--since", "yesterday", status=1, cwd=repo)
+    assert "lists all" in daemon.dagentd("sessions", "--agent", "codex", cwd=repo)
+    assert daemon.dagentd("export", "--raw", ID[:8], cwd=repo).encode() == transcript.read_bytes()
 
     data = transcript.read_bytes()
     transcript.unlink()

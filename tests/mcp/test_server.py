@@ -6,15 +6,19 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dagentd.jobs import briefs
 from dagentd.mcp.server import NEW, serve
 from dagentd.mcp.tools import TOOLS, Place
+from dagentd.settings import Settings
 from tests.conftest import FEATURE, SampleProject, git
 from tests.e2e.daemon import Daemon
+from tests.model.test_redaction import KEYS
 
 NEW_ERA = {"_meta": {"io.modelcontextprotocol/protocolVersion": NEW}}
 
@@ -140,6 +144,28 @@ def test_tools_answer_about_the_project_alone(
     assert "dagentd does not run" in call("sessions", {})["content"][0]["text"]
     daemon.run(project.root)
     assert answer("sessions").startswith(pm)
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_what_is_cut_has_no_half_of_a_key(name: str) -> None:
+    """The key stands across each place at which a long message is cut."""
+    key, pm = KEYS[name], f"pm-feature-{FEATURE}"
+    for cut in (1000, 1500):
+        said = f"{'word ' * 1000}"[: cut - len(key) // 2 - 1] + f" {key} {'word ' * 500}"
+        message = {"id": "m1", "role": "user", "content": said}
+        read = TOOLS["read"].answer({"session": pm}, Place("/w", "/w", None), partial(_history, message))
+        brief = briefs.of_conversation({"id": pm}, None, [message], (), Settings(), 4000)
+        assert "word" in read and key[:10] not in read
+        assert "word" in brief and key[:10] not in brief
+
+
+def _history(message: dict[str, Any], *_: object, **__: object) -> dict[str, Any]:
+    return {"messages": [message], "more": False}
+
+
+def test_a_pipe_in_the_place_of_the_pointer_holds_nobody_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".git")
+    assert Place.of(str(tmp_path))[:2] == (str(tmp_path), str(tmp_path))
 
 
 def test_it_is_small() -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dagentd.model.query import Query, safe_snippet
 from dagentd.model.redaction import redacted, redacted_value
 from dagentd.model.secret_shapes import INSIDE, PROVIDERS
 from tests.model.compaction.checkpoints_of import JSON
@@ -98,6 +99,19 @@ KEYS = {
 def test_keys_of_providers_go(key: str, around: str) -> None:
     found = redacted(around.format(key))
     assert key[-12:] not in found and "[redacted" in found
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_an_excerpt_has_no_half_of_a_key(key: str) -> None:
+    """Cut first, neither end would be known by any pattern."""
+    query = Query("needle")
+    for around in range(0, 360, 24):
+        for text in (
+            f"needle {'a ' * (around // 2)}{key} {'z ' * 300}",
+            f"{'a ' * 300}{key} {'z ' * (around // 2)}needle",
+        ):
+            found = safe_snippet(text, query)
+            assert "needle" in found and key[-12:] not in found and key[:12] not in found
 
 
 WRITTEN = {

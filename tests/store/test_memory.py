@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -134,3 +136,23 @@ def test_all_who_note_at_once_are_heard(where: Project) -> None:
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda text: memory.add(text, "agent", worktree=HERE), texts))
     assert sorted(told(Memory(where), [], HERE)) == sorted(texts)
+
+
+@pytest.mark.parametrize("put", [os.link, os.symlink], ids=["hard link", "link"])
+def test_what_has_another_name_gets_nothing_added(where: Project, tmp_path: Path, put: Callable[..., None]) -> None:
+    """Whoever can write in the repository would have it added to any file of the user."""
+    victim = tmp_path / "victim"
+    victim.write_text("theirs\n")
+    put(victim, where.memory_file)
+    with pytest.raises(NotAllowed):
+        Memory(where).add("mine", "user")
+    assert victim.read_text() == "theirs\n"
+
+
+def test_a_pipe_in_its_place_holds_nobody_up(where: Project) -> None:
+    os.mkfifo(where.memory_file)
+    memory = Memory(where)
+    with pytest.raises(NotAllowed):
+        memory.add("mine", "user")
+    [problem] = memory.problems()
+    assert "not a regular file" in problem.message

@@ -126,6 +126,7 @@ def _acts(project: Project) -> list[Callable[[], object]]:
         lambda: hooks.install(project),
         lambda: exclude.add(project),
         *(lambda name=name: _talk(project, name) for name in (PM, DEV)),
+        lambda: _remember(project),
         lambda: _tidy(project),
         lambda: oneshot.once(project, Settings()),
         lambda: hooks.uninstall(project),
@@ -145,6 +146,12 @@ def _talk(project: Project, session_id: str) -> None:
         ):  # fmt: skip
             with contextlib.suppress(DagentdError):
                 act()
+
+
+def _remember(project: Project) -> None:
+    with oneshot.writing(project, Settings()) as store:
+        store.memory.problems()
+        store.memory.add("Commits are in English.", "user")
 
 
 def _tidy(project: Project) -> None:

@@ -31,7 +31,8 @@ PLACES = [
     "W/CLAUDE.md", "W/CLAUDE.local.md", "W/.claude", "W/AGENTS.md", "W/PROJECT.md", "W/.gitignore",
     "G/dagentd", "G/dagentd/lock", "G/dagentd/lock.wanted", "G/dagentd/kept", "G/dagentd/temp", "G/dagentd/spool",
     "G/dagentd/spool/post-commit", "G/dagentd/spool/probe.post-commit", "G/dagentd/spool/letter", "G/dagentd/id",
-    "G/dagentd/hook", "G/dagentd/gone.json", f"G/dagentd/kept/{PM}.1.jsonl", f"G/dagentd/kept/{PM}.7.jsonl",
+    "G/dagentd/hook", "G/dagentd/gone.json", "G/dagentd/memory.jsonl",
+    f"G/dagentd/kept/{PM}.1.jsonl", f"G/dagentd/kept/{PM}.7.jsonl",
     "G/dagentd/temp/.chat.0123.7-1.dagentd-tmp", "G/hooks", "G/hooks/post-commit", "G/info", "G/info/exclude",
     "G/worktrees/feat-login/gitdir", "R/.agx", "R/.agx/sessions", "R/.agx/sessions/main.json",
     "R/.agx/sessions/.current", "R/.agx/sessions/.lock", "R/.agx/config.json", "R/.agx/backups", "R/.agx/trash",
@@ -96,7 +97,7 @@ FOUND: list[tuple[str, Put]] = [
     ("G/dagentd/spool", to_folder), ("G/dagentd", to_folder), ("G/dagentd/spool/post-commit", hard_link),
     ("G/dagentd/lock", hard_link), ("F/sessions", to_folder), ("F/nodes", round_and_round),
     ("R/.dagent-worktrees/other", round_and_round), ("G/dagentd/kept", device), ("R/.agx/trash", to_file),
-    ("R/.agx/sessions/main.json", hard_link),
+    ("R/.agx/sessions/main.json", hard_link), ("G/dagentd/memory.jsonl", hard_link),
 ]  # fmt: skip
 
 

@@ -176,9 +176,12 @@ def test_what_is_decided_in_the_page_is_remembered(
 def test_it_is_used_with_the_keyboard(chromium: webdriver.Chrome, site: Site) -> None:
     chromium.get(site.base)
     press(chromium, "j")
+    first = text(chromium, ".chosen .row-link")
     press(chromium, "j")
-    assert "dev-task-login-cookie-in_dev" in text(chromium, ".chosen")
+    second = text(chromium, ".chosen .row-link")
+    assert first and second and first != second
     press(chromium, "k")
+    assert text(chromium, ".chosen .row-link") == first
     press(chromium, Keys.ENTER)
     until(lambda: "session?" in chromium.current_url, "the session")
     press(chromium, "?")
@@ -195,6 +198,22 @@ def test_it_is_used_with_the_keyboard(chromium: webdriver.Chrome, site: Site) ->
     press(chromium, "g")
     press(chromium, "h")
     until(lambda: chromium.current_url.endswith("/health"), "the health")
+
+
+def test_what_is_chosen_stays_so_when_others_move(chromium: webdriver.Chrome, site: Site, daemon: Daemon) -> None:
+    """In the overview whoever was active last stands first."""
+
+    def listed() -> list[str]:
+        script = "return [...document.querySelectorAll('.row-link')].map(each => each.innerText)"
+        return list(chromium.execute_script(script))
+
+    chromium.get(site.base)
+    press(chromium, "j")
+    chosen = text(chromium, ".chosen .row-link")
+    other = listed()[-1]
+    add(daemon, other, "user", "Here I am.")
+    until(lambda: listed()[0] == other, "the other session on top")
+    assert text(chromium, ".chosen .row-link") == chosen
 
 
 def test_ten_thousand_messages(

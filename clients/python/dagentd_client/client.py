@@ -265,15 +265,23 @@ class SessionMethods:
         )
 
     def search(
-        self, query: str, *, session_id: str | None = None, project: str | None = None, limit: int = 20
+        self,
+        query: str,
+        *,
+        session_id: str | None = None,
+        project: str | None = None,
+        limit: int = 20,
+        redacted: bool = False,
     ) -> shapes.Hits:
         """Messages with all words of `query`, best first: every message ever seen, found by what it says now.
         Words in quotes stand side by side; in the one-line `snippet` each match is in «guillemets». `unread`
-        are sessions that could not be searched. Conversations of other agents are searched too."""
+        are sessions that could not be searched. Conversations of other agents are searched too. `redacted`
+        leaves secrets out of the snippets."""
         return cast(
             "shapes.Hits",
             self._connection.call(
-                "session.search", {"query": query, "sessionId": session_id, "project": project, "limit": limit}
+                "session.search",
+                {"query": query, "sessionId": session_id, "project": project, "limit": limit, "redacted": redacted},
             ),
         )
 

@@ -120,9 +120,10 @@ export class SessionMethods {
   /**
    * Messages with all words of `query`, best first: every message ever seen, found by what it says now. Words in
    * quotes stand side by side; in the one-line `snippet` each match is in «guillemets». `unread` are sessions that
-   * could not be searched. Conversations of other agents are searched too.
+   * could not be searched. Conversations of other agents are searched too. `redacted` leaves secrets out of the
+   * snippets.
    */
-  search(params: { query: string; sessionId?: string | null; project?: string | null; limit?: number }): Promise<types.Hits> {
+  search(params: { query: string; sessionId?: string | null; project?: string | null; limit?: number; redacted?: boolean }): Promise<types.Hits> {
     return this.connection.call<types.Hits>("session.search", params)
   }
 

@@ -125,7 +125,8 @@ class Proposer:
     def _work(self, how: How) -> _Work:
         start = self._session.before(LOCAL) if how.again else self._session.snapshot()
         turns = [turn(redacted_value(seen.raw) | {"id": seen.id}) for seen in right_of_way.behind(start.messages)]
-        sizes = {seen.id: self._tokens(conversation.message(seen.raw).piece) for seen in start.messages}
+        held = right_of_way.behind(start.messages)
+        sizes = {seen.id: self._tokens(conversation.message(seen.raw).piece) for seen in held}
         leave = turns if how.again else self._leaving(turns, [sizes[each.id] for each in turns], how)
         return _Work(start, leave, sum(sizes[each.id] for each in leave))
 
@@ -158,7 +159,8 @@ class Proposer:
         return self._made(work, record, LOCAL, None, left)
 
     def _ruled(self, record: Record, turns: list[Turn], room: int) -> tuple[Record, int]:
-        return local.compacted(record, turns, room, self._tokens, clock.stamp(), self._commits(turns))
+        at, commits = clock.stamp(), self._commits(turns)
+        return local.compacted(record, right_of_way.behind(turns), room, self._tokens, at, commits)
 
     def _commits(self, turns: list[Turn]) -> list[tuple[str, str]]:
         """Those that git has of that time, whoever made them."""

@@ -78,6 +78,7 @@ class Journal:
     path: Path
     fd: int
     size: int  # up to here everything is synced and whole
+    inode: tuple[int, int] | None = None  # of the file that is open; no other can have it meanwhile
     kept: Path | None = None  # its other name, by which it outlives its worktree
     twin: int | None = None  # a second file that gets every append, where the kept one cannot be a link
     unreadable: list[int] = field(default_factory=list)  # offsets of lines that are no record
@@ -108,7 +109,7 @@ class Journal:
         if not stat.S_ISREG(status.st_mode) and path != Path(os.devnull):
             os.close(fd)
             raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
-        return cls(path, fd, status.st_size)
+        return cls(path, fd, status.st_size, (status.st_dev, status.st_ino))
 
     def close(self) -> None:
         for fd in (self.fd, self.twin):
@@ -243,7 +244,7 @@ class Journal:
             found = os.lstat(self.path)
         except FileNotFoundError:
             raise Altered("gone") from None
-        if found.st_size != self.size or not os.path.samestat(found, os.fstat(self.fd)):
+        if found.st_size != self.size or (found.st_dev, found.st_ino) != self.inode:
             raise Altered("changed")
         return marks.of_status(found)
 

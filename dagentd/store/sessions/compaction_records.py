@@ -8,7 +8,7 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, NotFound
-from dagentd.model import records, times
+from dagentd.model import jsontext, records, times
 from dagentd.model.compaction.items import SEEDS, items_of
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
@@ -16,6 +16,7 @@ from dagentd.store.journal.compaction_history import Compacted
 from dagentd.store.journal.group_commit import Plan
 from dagentd.store.journal.index import Entry
 from dagentd.store.journal.session_journal import SessionJournal
+from dagentd.waiting import right_of_way
 
 STAND_IN = "local"  # the backend that steps in where a model takes too long
 _EMPTY: dict[str, Any] = {"summary": {name: [] for name in SEEDS}}
@@ -46,10 +47,13 @@ class Snapshot:
 
 
 def snapshot(journal: SessionJournal) -> Snapshot:
+    """Nobody who adds a message waits until those that are there are read."""
     with journal.lock:
         state = journal.state
-        seen = tuple(Seen(entry.id, entry.whole, entry.raw()) for entry in state.ordered())
-        return Snapshot(seen, state.checkpoint or _EMPTY, state.checkpoint_pos)
+        held = [(entry.id, entry.whole, entry.line or b"{}") for entry in state.ordered()]
+        checkpoint, pos = state.checkpoint or _EMPTY, state.checkpoint_pos
+    seen = tuple(Seen(id, whole, jsontext.decode_own(line)) for id, whole, line in right_of_way.behind(held))
+    return Snapshot(seen, checkpoint, pos)
 
 
 def earlier(journal: SessionJournal, backend: str) -> Snapshot:

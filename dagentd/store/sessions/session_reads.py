@@ -115,9 +115,10 @@ def tokens(journal: SessionJournal, count: Callable[[str], int]) -> int:
     index, and the sum is kept up with each change."""
     with journal.lock:
         waiting = list(journal.state.entries.uncounted.values())
-        uncounted = [(entry, entry.whole, entry.raw()) for entry in waiting]
+        uncounted = [(entry, entry.whole, entry.line or b"{}") for entry in waiting]
     sizes = [
-        (entry, whole, count(conversation.message(raw).piece)) for entry, whole, raw in right_of_way.behind(uncounted)
+        (entry, whole, count(conversation.message(jsontext.decode_own(line)).piece))
+        for entry, whole, line in right_of_way.behind(uncounted)
     ]
     with journal.lock:
         for entry, whole, size in sizes:

@@ -51,7 +51,7 @@
       old.replaceWith(document.adoptNode(now));
       all("details", now).forEach((each, place) => { if (open.has(place)) each.open = true; });
       if (where >= 0) all("a,button,input", now)[where]?.focus({ preventScroll: true });
-      if (chosen && !chosen.isConnected) choose(rows()[at], false);
+      if (chosen && !chosen.isConnected) choose(rows().find((each) => address(each) === address(chosen)) || rows()[at], false);
       const dot = one(".top .dot"), other = one(".top .dot", fresh);
       if (dot && other) { dot.className = other.className; dot.title = other.title; one(".unseen", dot).textContent = other.title; }
     } catch { /* the server has ended: the stream says so */ } finally {
@@ -223,6 +223,7 @@
 
   // --- keys ------------------------------------------------------------------------------------------------------
   let chosen = null, first = "";
+  const address = (row) => one(".row-link", row)?.href || row.textContent; // of a row that may stand elsewhere by now
   const rows = () => all("[data-row]").filter((each) => each.offsetParent !== null);
   function choose(row, scroll = true) {
     if (!row) return;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from dagentd.model.compaction.checkpoints import BULLET, FRAME
@@ -96,7 +96,7 @@ def _briefly(item: Item) -> Item:
 
 def compacted(
     record: Record,
-    turns: Sequence[Turn],
+    turns: Iterable[Turn],
     limit: int,
     count: Callable[[str], int],
     at: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -59,7 +59,7 @@ class Exchange:
         return bool(self.said or self.uses)
 
 
-def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
+def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
     """In order; the first may have no request."""
     found, command = [Exchange()], False
     calls = dict[str, tuple[Exchange, int]]()
