@@ -33,7 +33,8 @@ from dagentd.store.store import Store
 _LATEST = 200  # messages since the last checkpoint that are summed up while the agent waits
 _WHOLE, _IN_SHORT = (50_000, 2_000), (150_000, 100)  # characters of them, and of what a tool was given or gave back
 _RECORD = 8_000  # tokens that a record may have, of which the first lines are told
-_TASKS, _PINNED, _COMMITS = 3, 5, 8  # tasks, conversations that are looked into for pins, commits
+_RECENT, _PINNED = 50, 5  # conversations in which is looked for pins, and that have some
+_TASKS, _COMMITS = 3, 8
 
 Part = dict[str, Any]  # fields of `Known`
 
@@ -96,8 +97,9 @@ class Look:
         """By worktree, the last active first."""
         places = [str(path) for path in neighbours.checkouts(self._store.project)]
         found: dict[str, list[Document]] = {}
+        real: dict[str, str] = {}
         for about, cwd in self._sessions.of_project(str(self._store.project.root)):
-            folder = os.path.realpath(cwd) if cwd else ""
+            folder = real[cwd] = real.get(cwd) or os.path.realpath(cwd)
             above = [each for each in places if folder == each or folder.startswith(f"{each}/")]
             found.setdefault(max(above, key=len, default=""), []).append(about)
         return found
@@ -123,8 +125,8 @@ class Look:
     def _pinned(self) -> Part:
         """Of what was said in this worktree, but for this conversation: it has its own, or is told of them apart."""
         others = [each["id"] for each in self._conversations.get(self._worktree, []) if each["id"] != self.asked.id]
-        pinned = [each for each in others if self._sessions.state(self._sessions.find(each)).pinned][:_PINNED]
-        texts = [text for each in pinned for text in self._sessions.pinned(each)]
+        pinned = [each for each in others[:_RECENT] if self._sessions.state(self._sessions.find(each)).pinned]
+        texts = [text for each in pinned[:_PINNED] for text in self._sessions.pinned(each)]
         for feature in self._mine:
             for folder in layout.sessions(feature):
                 texts += [in_words(item) for item in _kept_record(folder).items if item.pinned]

@@ -111,17 +111,16 @@ class Sessions:
         return sorted(chosen, key=lambda each: each["lastActiveAt"] or "", reverse=True)[:limit]
 
     def of_project(self, root: str) -> list[tuple[Document, str]]:
-        """Its conversations but for subagents', the last active first, each with the folder that it was last in: an
-        agent may enter another worktree than the one that it began in."""
-        every = [kept for kept in self.all() if kept.parent is None and (owner := self.owner(kept)) is not None
-                 and owner.root == root]  # fmt: skip
-        self._catch_up(every)
-        reads = self._reads()
-        found = []
-        for kept in every:
-            read = reads.get((kept.agent.name, kept.key, kept.parts[-1].number))
-            about = self._summary(kept, reads)
-            found.append((about, (read.facts.get("last", {}).get("cwd") if read else None) or about["worktree"]))
+        """Its conversations but for subagents', as far as they were read: the last active first, in few words, each
+        with the folder that it was last in. An agent may enter another worktree than the one that it began in."""
+        reads, found = self._reads(), []
+        for kept in self.all():
+            owner, read = self.owner(kept), reads.get((kept.agent.name, kept.key, kept.parts[-1].number))
+            if kept.parent is None and owner is not None and owner.root == root and read is not None:
+                facts = read.facts
+                about = {"id": kept.id, "agent": kept.agent.name, "title": facts.get("title") or facts.get("preview"),
+                         "lastActiveAt": facts.get("lastActiveAt")}  # fmt: skip
+                found.append((about, facts.get("last", {}).get("cwd") or owner.worktree))
         return sorted(found, key=lambda each: each[0]["lastActiveAt"] or "", reverse=True)
 
     def _catch_up(self, every: list[Kept]) -> None:
