@@ -63,7 +63,10 @@ COMMANDS = {
     ),
     "forget": ("dagentd.cli.changing:forget", "Remove a session and all its traces for good."),
     "scrub": ("dagentd.cli.changing:scrub", "Remove a text, as a pasted key, from all that dagentd keeps."),
-    "agents": ("dagentd.cli.agents:agents", "Say whose conversations are kept, how many, and where."),
+    "agents": (
+        "dagentd.cli.agents:agents",
+        "Say whose conversations are kept, how many, and where, and who is connected.",
+    ),
     "connect": ("dagentd.cli.connect:connect", "Have an agent tell dagentd when something was said, and ask it."),
     "disconnect": ("dagentd.cli.connect:disconnect", "Undo what `connect` did."),
     "usage": (

@@ -24,7 +24,7 @@ _agent = click.argument("agent", type=click.Choice(list(AGENTS)))
 @json_option
 @click.pass_context
 def agents(ctx: click.Context, as_json: bool) -> None:
-    """Say whose conversations are kept, how many, and where, and which agents are connected.
+    """Say whose conversations are kept, how many, and where, and who is connected.
 
     Kept are those of Claude Code and Codex in registered repositories and their worktrees: all that there were when
     dagentd first looked, and all lines since. Deleting one there does not delete it here; `dagentd forget` does.

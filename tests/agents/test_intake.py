@@ -66,6 +66,22 @@ def served(home: Path, repo: Path, tmp_path: Path) -> Iterator[Served]:
     assert served.bugs == []
 
 
+def test_what_a_hook_names_is_looked_at_at_once(served: Served) -> None:
+    """Nothing else is heard of it, as where nothing can be watched. One that is not known yet has all looked at."""
+    spool = served.state / "connect" / "spool"
+    spool.mkdir(parents=True)
+    running = served.start()
+    until(lambda: spool in served.watched)
+    for words in ("about the walrus", "about the okapi"):
+        with served.path().open("ab") as transcript:
+            transcript.write(user(words, served.root))
+        (spool / f"claude-code.{ID}").write_text("Stop\n")
+        running.hear([spool / f"claude-code.{ID}"])
+        until(served.found(words.split()[-1]))
+        assert list(spool.iterdir()) == []
+    assert "claude-code" in Notes(served.state / "connect").last()
+
+
 def test_old_ones_are_taken_in_and_new_lines_as_they_are_heard_of(served: Served) -> None:
     served.path().write_bytes(user("about the walrus", served.root))
     running = served.start()

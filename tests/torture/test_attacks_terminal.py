@@ -90,6 +90,8 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "agx": [("agx", "new", "x", "--description", EVIL), ("agx", "new", EVIL), ("agx", "list"), ("agx", "show"),
             ("agx", "config")],
     "agents": [("agents",), ("agents", "--json")],
+    "connect": [("connect", "codex", "--project")],
+    "disconnect": [("disconnect", "claude-code", "--project")],
     "usage": [("usage",), ("usage", "--by", "session")],
     "scrub": [("scrub", EVIL)],
     "config": [("config",), ("config", "--json")],
