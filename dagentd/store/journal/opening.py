@@ -139,10 +139,15 @@ def recall(journal: Journal, index: JournalIndex, entries: list[Path], look: Cal
     known = State(held, remains.checkpoint)
     known.load(header)
     _catch_up(journal, entries, Position(pos=header["pos"], sum=header["sum"]))
-    if journal.bytes_at(known.pos - 1, known.pos) == b"\n":  # damaged before that: what follows came since
-        for line in (line for group in journal.groups(header["pos"]) for line in group):
-            known.apply(line.record, line.start, line.data)
+    _read_on(journal, known)
     return Recalled(known, remains, sum(size < entry.edited <= journal.size for entry in known.entries.everything()))
+
+
+def _read_on(journal: Journal, known: State) -> None:
+    """What follows where the index ends came since it was saved, wherever before that the journal was damaged."""
+    first = journal.bytes_at(known.pos - 1, max(journal.size, known.pos)).find(b"\n")
+    for line in (line for group in journal.groups(known.pos + first) for line in group) if first >= 0 else ():
+        known.apply(line.record, line.start, line.data)
 
 
 def _is_whole(journal: Journal, header: dict[str, Any], index: JournalIndex) -> bool:
