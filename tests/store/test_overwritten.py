@@ -512,3 +512,85 @@ def test_what_was_mended_to_the_same_length_is_sealed_again(served: Served, back
         served.again()
     served.close()
     assert kept_journals.SealedCopy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes()
+
+
+def _killed_early(served: Served, tmp_path: Path) -> None:
+    """Of what came since the backup, only the journal knows: no index, no sealed part."""
+    served.close()
+    for path in (*tmp_path.glob("index.sqlite*"), *served.kept[0].parent.glob("*.z")):
+        path.unlink()
+
+
+@pytest.mark.parametrize("cleared", [False, True], ids=["in chat", "cleared"])
+def test_a_backup_took_the_name_after_we_were_killed(
+    served: Served, backup: Path, cleared: bool, tmp_path: Path
+) -> None:
+    """The kept file still has what no document tells of; the session went on without it."""
+    served.add("a")
+    _back_up(served, backup)
+    served.add("b", "c")
+    if cleared:
+        served.session.clear()
+    _killed_early(served, tmp_path)
+    for path in backup.iterdir():
+        os.replace(path, served.folder.path / path.name)
+    served.open()
+    assert "put back: 2" in _told(served).message
+    served.add("d")
+    for _ in range(2):
+        assert served.all() == ["a", "b", "c", "d"]
+        assert served.known() == served.shown() == (["d"] if cleared else ["a", "b", "c", "d"])
+        served.again()
+
+
+def test_one_that_took_the_name_was_cut_before_anybody_looked(served: Served, backup: Path, tmp_path: Path) -> None:
+    """What it had been given of the kept file before it is still there."""
+    served.add("a")
+    _back_up(served, backup)
+    length = served.journal.stat().st_size
+    served.add("b", "c")
+    os.replace(shutil.copy2(backup / served.journal.name, tmp_path / "copy"), served.journal)
+    served.flush()
+    _killed_early(served, tmp_path)
+    os.truncate(served.journal, length)
+    for path in backup.iterdir():
+        if path.name != served.journal.name:
+            _over(path, served.folder.path / path.name)
+    served.open()
+    for _ in range(2):
+        assert served.all() == served.known() == ["a", "b", "c"]
+        served.again()
+
+
+def test_another_file_that_is_no_later_moves_nothing(served: Served, backup: Path, tmp_path: Path) -> None:
+    """What was cleared since would be in chat again."""
+    served.add("a", "b")
+    os.replace(shutil.copy2(served.journal, tmp_path / "copy"), served.journal)
+    served.flush()
+    served.add("c")
+    served.session.clear()
+    _killed_early(served, tmp_path)
+    with served.journal.open("r+b") as file:
+        file.seek(served.journal.read_bytes().index(b'"text of b"') - 40)
+        file.write(bytes(60))
+    served.open()
+    assert served.all() == ["a", "b", "c"] and served.known() == []
+
+
+def test_what_followed_the_last_save_of_the_index_stands(served: Served, tmp_path: Path) -> None:
+    """Damaged in its midst while we were away: chat was as the index had it, before it was cleared."""
+    served.add("a", "b")
+    served.close()
+    for path in tmp_path.glob("index.sqlite*"):
+        shutil.copy2(path, tmp_path / f"earlier-{path.name}")
+    served.open()
+    served.session.clear()
+    served.add("c")
+    served.close()
+    for path in tmp_path.glob("earlier-*"):
+        os.replace(path, tmp_path / path.name.removeprefix("earlier-"))
+    _damage(["b"], served, Path())
+    served.open()
+    for _ in range(2):
+        assert served.all() == ["a", "b", "c"] and served.known() == served.shown() == ["c"]
+        served.again()

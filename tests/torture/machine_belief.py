@@ -137,6 +137,8 @@ class Belief:
         self.seen = seen
         waiting = {written.number for one in self.possible for written in one.unseen}
         self.saves = {number: save for number, save in self.saves.items() if number in waiting}
+        if died:  # in a chat that we wrote before it, and that the power failure took with it
+            self._on_disk = dict.fromkeys(seen.here, (begin, _NOT_YET)) | self._on_disk
         self._look_at_chat(begin, end)
 
     def started(self) -> None:

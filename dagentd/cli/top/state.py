@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dagentd.model import figures
+from dagentd.model import figures, times
 
 _EVENTS = 200  # remembered
 _COMPACTING = {
@@ -23,7 +23,7 @@ class Row:
     status: str
     messages: int | None
     share: float
-    budget: str  # the share in words
+    budget: str  # the share in words; empty for a conversation of another agent, which has none
     updated: str | None
     problem: str = ""
 
@@ -36,9 +36,12 @@ class Row:
         return self.key[0]
 
     @property
-    def order(self) -> tuple[str, bool, float, str]:
-        """Under its project, archived ones last, the fullest first."""
-        return self.project, self.status == "archived", -self.share, self.id
+    def order(self) -> tuple[str, bool, bool, float, float, str]:
+        """Under its project, archived ones last, the fullest first, then those of other agents, the last active
+        first."""
+        followed, moment = not self.budget, times.parse(self.updated)
+        age = -moment.timestamp() if followed and moment is not None else 0.0
+        return self.project, self.status == "archived", followed, -self.share, age, self.id
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,12 @@ def _happened(state: State, event: Mapping[str, Any]) -> State:
     return replace(state, events=(*state.events, event)[-_EVENTS:], compacting=frozenset(compacting))
 
 
+def _budget(raw: Mapping[str, Any], share: object) -> str:
+    if raw.get("type") == "followed":
+        return ""
+    return figures.budget(raw["budget"]) if isinstance(share, int | float) else "0 %"
+
+
 def _row(raw: Mapping[str, Any]) -> Row:
     """Of whatever version the daemon is: what it does not say is left out."""
     worktree, messages, budget = str(raw.get("worktree", "")), raw.get("messages"), raw.get("budget")
@@ -134,7 +143,7 @@ def _row(raw: Mapping[str, Any]) -> Row:
         status="unreadable" if "error" in raw else str(raw.get("status", "active")),
         messages=messages if isinstance(messages, int) else None,
         share=float(share) if isinstance(share, int | float) else 0.0,
-        budget=figures.budget(budget) if isinstance(budget, dict) and isinstance(share, int | float) else "0 %",
+        budget=_budget(raw, share),
         updated=updated if isinstance(updated, str) else None,
         problem=str(raw.get("error") or raw.get("title") or ""),
     )

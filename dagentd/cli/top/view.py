@@ -25,7 +25,7 @@ _LEAST_EVENTS = 12  # lines of a screen that has room for events
 
 @dataclass(frozen=True)
 class Span:
-    text: str
+    text: str = ""
     style: str = ""  # a name of `output.styled`, or `reverse`
 
 
@@ -138,11 +138,13 @@ def _session(row: Row, state: State, width: int, widest: int, plain: bool, now: 
     chosen, drawn = row.key == state.selected, 20 if width >= 80 else 10 if width >= 60 else 0
     name = min(widest, max(12, width - drawn - _MARGINS))
     left = width - name - drawn - _MARGINS
+    budget = (Span(f" {row.budget:>6} "), Span(bar(row.share, drawn, plain=plain), colour(row.share)))
+    if not row.budget:
+        budget, left = (Span(), Span()), left + drawn + _MARGINS - 2
     return Line((
         Span("> " if chosen else "  ", "bold"),
         Span(set_cell_size(_line(row.id).text, name), "reverse" if chosen else ""),
-        Span(f" {row.budget:>6} "),
-        Span(bar(row.share, drawn, plain=plain), colour(row.share)),
+        *budget,
         *_line(_about(row, state, now, left), "dim" if row.status == "archived" else "").spans,
     ))  # fmt: skip
 

@@ -22,7 +22,7 @@ from dagentd.store.journal import journal_problems, kept_journals
 from dagentd.store.journal.index import Index, JournalIndex
 from dagentd.store.journal.journal import Journal, chunks
 from dagentd.store.journal.kept_journals import KeptJournals
-from dagentd.store.journal.recovery import Copied, Lack, Remains, is_intact, lacking, read_state, times_made
+from dagentd.store.journal.recovery import Copied, Lack, Remains, is_intact, lacking, read_state, times_made, who_left
 from dagentd.store.journal.state import State, reported_tokens
 from dagentd.store.layout import layout
 
@@ -137,7 +137,15 @@ def recall(journal: Journal, index: JournalIndex, entries: list[Path], look: Cal
     known = State(held, remains.checkpoint)
     known.load(header)
     _catch_up(journal, entries, Position(pos=header["pos"], sum=header["sum"]))
+    _read_on(journal, known)
     return Recalled(known, remains, sum(size < entry.edited <= journal.size for entry in known.entries.everything()))
+
+
+def _read_on(journal: Journal, known: State) -> None:
+    """What follows where the index ends came since it was saved, wherever before that the journal was damaged."""
+    first = journal.bytes_at(known.pos - 1, max(journal.size, known.pos)).find(b"\n")
+    for line in (line for group in journal.groups(known.pos + first) for line in group) if first >= 0 else ():
+        known.apply(line.record, line.start, line.data)
 
 
 def _is_whole(journal: Journal, header: dict[str, Any], index: JournalIndex) -> bool:
@@ -176,6 +184,47 @@ def unsealed(journal: Journal, state: State) -> Lack:
     known = read_state(copied, Index(None).journal(journal.path))
     lack = lacking(known, state, lambda entry: copied.read_record(entry.start, entry.end), clock.stamp())
     return lack if lack.put_back else Lack([])  # it was mended since, and goes on
+
+
+def bring_along(journal: Journal, index: JournalIndex, entries: list[Path]) -> int:
+    """Put in what other kept files of the same session have and this one lacks: a backup took the journal's name, or
+    cut it, while we were away, and who was killed had not told any document what came last. How many messages."""
+    if _is_as_left(journal, index):
+        return 0
+    count = 0
+    own = os.fstat(journal.fd)
+    for path in (path for path in reversed(entries) if not os.path.samestat(beneath.status(path), own)):
+        state = read_state(journal, Index(None).journal(journal.path))
+        if (lack := _beyond(path, journal, state)).records:
+            journal.cut_tail()
+            journal.append(journals.joined(lack.records))
+            count += lack.put_back
+    return count
+
+
+def _is_as_left(journal: Journal, index: JournalIndex) -> bool:
+    try:
+        header = index.header()
+    except (CorruptFile, LimitReached):
+        return False
+    mark = marks.of(journal.path)
+    return bool(header and mark is not None and header.get("mark") == list(mark))
+
+
+def _beyond(path: Path, journal: Journal, state: State) -> Lack:
+    """A file that goes on where the journal ends is the later of the two; of one that differs nobody knows."""
+    whole, held = fileio.read(path, fileio.CHAT_LIMIT), fileio.read_fd(journal.fd, journal.size)
+    made = str(state.session.get("createdAt"))
+    if held.startswith(whole) or made.encode() not in whole or made not in times_made(path):
+        return Lack([])
+    other = Journal.open(path)
+    try:
+        known, left = read_state(other, Index(None).journal(path)), None
+        if not whole.startswith(held):
+            left = who_left(journal)
+        return lacking(known, state, lambda entry: other.read_record(entry.start, entry.end), clock.stamp(), left)
+    finally:
+        other.close()
 
 
 def _catch_up(journal: Journal, entries: list[Path], position: Position) -> None:

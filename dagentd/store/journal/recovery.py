@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from dagentd.store.journal import kept_journals
 from dagentd.store.journal.index import Entry, Index, JournalIndex
 from dagentd.store.journal.journal import Journal, lines
 from dagentd.store.journal.kept_journals import KeptJournals
-from dagentd.store.journal.state import State
+from dagentd.store.journal.state import State, message_ids
 
 _MESSAGE = b', "message": '
 
@@ -136,6 +136,17 @@ def _in_file(path: Path, start: int, end: int) -> bytes:
         return file.read(end - start)
 
 
+def who_left(journal: Journal) -> set[str]:
+    """Also of whom nothing else is in the journal any more."""
+    gone: set[str] = set()
+    for record in (line.record for group in journal.groups(0) for line in group):
+        if record.t == "left":
+            gone.update(message_ids(record))
+        elif record.t == "back":
+            gone.difference_update(message_ids(record))
+    return gone
+
+
 class Copied(Journal):
     """A journal as the sealed parts of its kept file have it."""
 
@@ -182,22 +193,32 @@ class Lack:
     lost: Mapping[str, str] = field(default_factory=dict)
 
 
-def lacking(known: State, found: State, read: Callable[[Entry], Record | None], at: str) -> Lack:
+def lacking(
+    known: State,
+    found: State,
+    read: Callable[[Entry], Record | None],
+    at: str,
+    left: Collection[str] | None = None,
+) -> Lack:
     """What brings `found`, the state of the journal as it is now, to what was `known`. `read` gives a message's record
-    from where it still is. Of a message that the journal has, a content that was not known stands."""
+    from where it still is. Of a message that the journal has, a content that was not known stands. Where what was known
+    need not be the later of the two, all that the journal says stands, also of whom it says that they `left`."""
     everything = known.entries.everything()
-    messages = _messages(everything, found, read, at)
+    messages = _messages(everything, found, read, at, at_end=left is None)
     brought = {record.body["message"]["id"] for record in messages if record.t == "message"}
     gone = [entry for entry in everything if entry.id not in brought and found.find(entry.id) is None]
     lost = {entry.id: entry.stamp for entry in gone}
     away = [entry.id for entry in everything if not entry.here and _is_here(found, entry.id, brought)]
     back = [entry.id for entry in everything if entry.here and (held := found.find(entry.id)) and not held.here]
+    if left is not None:
+        away, back = [one for one in brought if one in away or one in left], []
     moves = [records.left(away, "external", at)] if away else []
     moves += [records.back(back, at)] if back else []
     present = [entry.id for entry in everything if entry.id not in lost]
     moved = _misplaced(present, [entry.id for entry in found.entries.everything()])
     moves += [records.order(moved, at)] if moved else []
-    return Lack([*messages, *moves, *_documents(known, found, at)], len(messages), lost)
+    documents = _documents(known, found, at) if left is None else []
+    return Lack([*messages, *moves, *documents], len(messages), lost)
 
 
 def _misplaced(wanted: list[str], found: list[str]) -> list[str]:
@@ -214,9 +235,11 @@ def _misplaced(wanted: list[str], found: list[str]) -> list[str]:
     return wanted[wanted.index(held[wrong[0]]) : end]
 
 
-def _messages(order: list[Entry], found: State, read: Callable[[Entry], Record | None], at: str) -> list[Record]:
+def _messages(
+    order: list[Entry], found: State, read: Callable[[Entry], Record | None], at: str, *, at_end: bool
+) -> list[Record]:
     """Those that are lacking, and later contents of those that are there. One that stood before a message that is there
-    says after which; the others go to the end."""
+    says after which; the others go to the end, if they belong there."""
     held = {entry.id: one for entry in order if (one := found.find(entry.id))}
     last_held = max((i for i, entry in enumerate(order) if entry.id in held), default=-1)
     result: list[Record] = []
@@ -225,7 +248,11 @@ def _messages(order: list[Entry], found: State, read: Callable[[Entry], Record |
         one = held.get(entry.id)
         record = read(entry) if one is None or _is_outdated(one, entry) else None
         if record is not None:
-            raw, line, placed = record.body["message"], record.message, {"after": before} if i < last_held else {}
+            raw, line, placed = (
+                record.body["message"],
+                record.message,
+                {"after": before} if i < last_held or not at_end else {},
+            )
             result.append(records.edit(raw, line, at) if one else records.message(raw, line, at, **placed))
         if one is not None or record is not None:
             before = entry.id

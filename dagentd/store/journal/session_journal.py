@@ -69,6 +69,7 @@ class SessionJournal:
             lack = self._bring_back(known) if known is not None else None
             if lack is not None:
                 self._list_lost(lack)
+            along = self._bring_along()
             self._adopt(self.file, written, anew=known is not None)
             if unknown:
                 self._put_in(opening.unsealed(self.file, self.state))
@@ -76,8 +77,9 @@ class SessionJournal:
                 opening.fill_lines(self.state, self.file, first.documents().get("chat"))
                 if lack is None:
                     self._recover_lost(first.documents())
-            if lack is not None:
-                self._note_altered(lack)
+            if lack is not None or along:
+                self._note_altered(Lack([], along + (lack.put_back if lack is not None else 0)))
+                self._secure()
             else:
                 self._note_lost()
         except BaseException:
@@ -182,11 +184,15 @@ class SessionJournal:
             with contextlib.suppress(NotFound):  # it is gone already
                 self.submit(last, alone=True)
         with self.lock:
-            with contextlib.suppress(DagentdError):  # the index is a cache
-                self.state.save()
-            self.seal(everything=True)
+            self._secure()
             self.file.close()
         self.tell = _nobody
+
+    def _secure(self) -> None:
+        """What is known of the journal where damage to it does not reach."""
+        with contextlib.suppress(DagentdError):  # the index is a cache
+            self.state.save()
+        self.seal(everything=True)
 
     # --- opening ------------------------------------------------------------------------------------------
 
@@ -234,6 +240,13 @@ class SessionJournal:
         except Altered:
             raise journal_problems.keeps_altering(self.folder.journal) from None
         return replace(lack, put_back=lack.put_back + known.caught_up)
+
+    def _bring_along(self) -> int:
+        """Before this file is kept and known: then nobody asks again."""
+        try:
+            return opening.bring_along(self.file, self._index.journal(self.file.path), self._kept.of(self.folder.id))
+        except Altered:
+            raise journal_problems.keeps_altering(self.folder.journal) from None
 
     def _recover_lost(self, documents: dict[str, dict[str, Any]]) -> None:
         """Known by the position of a document. What only a document holds is merged like all that others write."""
@@ -343,6 +356,8 @@ class SessionJournal:
             self._take_over(mended.journal)
         self._apply(mended.lines)
         self._note_altered(mended.lack)
+        if mended.anew:
+            self._secure()  # what damaged it may do so again, and we may die before the next save
         return mended.again
 
     def _take_over(self, journal: Journal) -> None:

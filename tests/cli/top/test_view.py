@@ -46,6 +46,15 @@ def test_a_session_has_a_bar_of_its_share() -> None:
     assert texts(state(session("a", 0.5)), plain=True)[3] == "> a   50 % ##########..........  3 messages"
 
 
+def test_conversations_of_other_agents_have_titles_and_no_bar_and_the_last_active_is_first() -> None:
+    day = {"type": "followed", "worktree": "/p", "project": "/p", "status": "idle", "messages": 4}
+    older = {**day, "id": f"claude-{'1' * 36}", "title": "Parser", "lastActiveAt": "2026-11-01T10:00:00.000Z"}
+    newer = {**day, "id": f"claude-{'2' * 36}", "title": "Login", "lastActiveAt": "2026-11-17T10:00:00.000Z"}
+    lines = [line for line in texts(state(older, newer), width=100) if "claude-" in line]
+    assert ["Login" in lines[0], "Parser" in lines[1]] == [True, True]
+    assert not any("%" in line for line in lines)
+
+
 def test_the_worst_problem_is_on_the_first_page() -> None:
     problems = [{"path": "/a", "message": "is broken"}, {"path": "", "message": "worse"}]
     assert texts(state(problems=problems))[1] == "! /a: is broken (and 1 more: dagentd status)"
