@@ -203,8 +203,8 @@ _WORK = (
          "degraded"),
     Kind("agents-plugin", "What a connected agent runs of dagentd is gone, or of another version of dagentd.",
          "dagentd connect AGENT", mend=connect_again),
-    Kind("agents-silent", "An agent is connected and has had conversations since, and none of its hooks came: they are"
-         " switched off, not trusted, or the plug-in was taken out.",
+    Kind("agents-silent", "A connected agent has had conversations since, and none of its hooks came: off, not trusted,"
+         " or taken out.",
          "Look at /plugin in Claude Code, at /hooks in Codex; or `dagentd disconnect AGENT`.", "note"),
     Kind("agents-old", "A connected agent is older than the hooks that dagentd has for it.",
          "Update the agent.", "note"),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -49,10 +49,10 @@ def press(driver: webdriver.Chrome, keys: str) -> None:
 
 
 def click(driver: webdriver.Chrome, selector: str) -> None:
-    """The mouse; what is live may be replaced while it comes."""
+    """The mouse; what is live may be replaced, or not be there yet, while it comes."""
 
     def clicked() -> bool:
-        with contextlib.suppress(StaleElementReferenceException):
+        with contextlib.suppress(StaleElementReferenceException, NoSuchElementException):
             driver.find_element(By.CSS_SELECTOR, selector).click()
             return True
         return False
