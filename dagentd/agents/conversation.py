@@ -56,7 +56,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool answered to a call of message `message`, which came before."""
+    """The answer of a tool to a call of message `message`, which came before."""
 
     message: str
     call: str
@@ -100,7 +100,7 @@ class Title:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a line says about its conversation that no line before it said. None: nothing new."""
+    """News that a line has of its conversation and no line before it had. None: nothing new."""
 
     cwd: str | None = None
     branch: str | None = None
