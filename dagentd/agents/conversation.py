@@ -156,7 +156,7 @@ class Agent:
     roots: Callable[[Mapping[str, str], Path], list[Path]]
     """The folders that hold transcripts, by environment and home; they need not exist."""
     place: Callable[[Path], Transcript | Attachment | None]
-    """What a file below a root is, by its path relative to that root."""
+    """The transcript or attachment that a file is, by its path relative to its root; None for any other file."""
     reader: Callable[[Transcript, Mapping[str, Any] | None], Reader]
     """A reader at the beginning, or, with the state of an earlier one, at the line after that one's last."""
     resume: Callable[[str], tuple[str, ...]]
