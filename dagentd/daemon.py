@@ -160,7 +160,7 @@ class Daemon:
         return Watch(paths.cookie_file(), settle=settle, ceiling=ceiling, mode=given.mode, hurry=in_a_hurry)
 
     def _finish(self, index: Index) -> None:
-        """What runs too long is left: the journals hold all that was acknowledged, and the next start does the rest."""
+        """End. What runs too long is left: journals hold all that was acknowledged; the next start does the rest."""
         self._watching.close()
         self._agents.close()
         if not (self.compacting.close(_DRAIN) and self._worker.drain(_DRAIN)):
@@ -237,8 +237,8 @@ class Daemon:
             self._agx.beat()
 
     def _attempt(self, act: Callable[[], None]) -> None:
-        """What goes wrong with one thing leaves the others, is logged once, and shows in status until it is right. A
-        bug too: a daemon that nobody restarts would be gone without a word."""
+        """Do something. If it fails, that leaves the other things, is logged once, and shows in status until it is
+        right. A bug too: a daemon that nobody restarts would be gone without a word."""
         try:
             act()
             self._status.own.pop(act.__name__, None)
@@ -297,7 +297,7 @@ class Daemon:
         return given or self._registry.projects()
 
     def _adjust(self) -> None:
-        """What follows where settings changed: whoever asks has the new ones already."""
+        """Follow settings that changed: whoever asks has the new ones already."""
         changed = self._settings.look(store.project.root for store in self.stores())
         wrong = {f"{problem.path}: {problem.message}" for problem in self._settings.problems()}
         for each in wrong - self._wrong_settings:

@@ -1,4 +1,4 @@
-"""What we expected to go wrong: one tree, each with a code, a sentence, the file and what to do next."""
+"""Errors that we expected: one tree, each with a code, a sentence, the file and what to do next."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _WORDS: dict[int, tuple[type[DagentdError], str, str]] = {
 
 
 def from_oserror(error: OSError, path: str | os.PathLike[str] | None = None) -> DagentdError:
-    """What the system refused, in one sentence with the file and what to do."""
+    """Say what the system refused, in one sentence with the file and what to do."""
     other = (DagentdError, f"the system says: {error.strerror or error}", "Look at the disk and at dmesg.")
     kind, message, hint = _WORDS.get(error.errno or 0, other)
     named = error.filename if isinstance(error.filename, str | os.PathLike) else None
@@ -89,9 +89,9 @@ def from_oserror(error: OSError, path: str | os.PathLike[str] | None = None) -> 
 
 
 def expected(error: BaseException | None) -> DagentdError | None:
-    """What is told to the user as it is. A full disk or a file that may not be read is no bug, wherever we meet it. A
-    descriptor that we closed ourselves is one, and so is what no call of the system said, as a wait that took long.
-    Libraries and parts of dagentd load with their first use: see `_unloaded`."""
+    """The error to be told to the user as it is; None for a bug. A full disk or a file that may not be read is no bug,
+    wherever we meet it. A descriptor that we closed ourselves is one, and so is what no call of the system said, as a
+    wait that took long. Libraries and parts of dagentd load with their first use: see `_unloaded`."""
     if isinstance(error, ImportError):
         return _unloaded(error)
     if isinstance(error, OSError) and error.errno not in (None, errno.EBADF):

@@ -60,7 +60,7 @@ class OneShot:
         return Report(report.lines, [*report.problems, *_agx_once(store.project, self._settings), *self._take_in()])
 
     def _take_in(self) -> list[Problem]:
-        """What other agents have said."""
+        """Take in what other agents have said."""
         from dagentd.agents.intake import take_everything
 
         with disk.explained(paths.agents_dir()):
@@ -83,7 +83,7 @@ class OneShot:
         return context.rebuild_one(store, folder, self._settings, context.Checkouts())
 
     def migrate(self, store: Store, under: Path | None) -> list[File]:
-        """What came to its end long ago is archived at once, as the daemon does."""
+        """Migrate all features. Sessions that came to their end long ago are archived at once, as the daemon does."""
         from dagentd.jobs import archive, migration
 
         found = []
@@ -105,7 +105,7 @@ class OneShot:
 
     @cached_property
     def followed(self) -> Followed:
-        """What is kept; nothing more is taken in but by `scan`."""
+        """The conversations that are kept; nothing more is taken in but by `scan`."""
         from dagentd.agents.followed import Followed
 
         registered = Registry(paths.registry_file()).projects()

@@ -66,12 +66,12 @@ def agents_dir() -> Path:
 
 
 def connect_dir() -> Path:
-    """What agents run that are connected, and the word that their hooks leave."""
+    """The folder of what connected agents run, and of the word that their hooks leave."""
     return state_dir() / "connect"
 
 
 def cookie_file() -> Path:
-    """What the daemon touches to learn whether it still hears of changes."""
+    """The file that the daemon touches to learn whether it still hears of changes."""
     return state_dir() / "cookie"
 
 

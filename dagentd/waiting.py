@@ -16,7 +16,7 @@ _LONGEST = 0.02  # seconds that a piece of work waits at the most: it is done in
 
 
 class NotYet(Exception):
-    """What is to be read or done is not ready: look again after so many seconds."""
+    """A job has to wait for something that is not ready: look again after so many seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"not yet, look again in {seconds:.3f} s")

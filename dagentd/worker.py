@@ -51,7 +51,7 @@ class _Failure:
 
 @dataclass
 class _Trouble:
-    """What fails for one key. All of it is left alone until `due`, but for what somebody waits for."""
+    """The failures for one key. All of it is left alone until `due`, but for what somebody waits for."""
 
     failures: dict[str, _Failure] = field(default_factory=dict)
     due: float = -inf

@@ -122,6 +122,17 @@ def missing_sentences(every: list[Module]) -> list[str]:
     return [name for name, text in first.items() if not re.fullmatch(r"\S.*\s.*\.", text, re.DOTALL)]
 
 
+def roundabout_docstrings(every: list[Module]) -> list[str]:
+    """A reader looks for the verb or the noun: `What is left` is harder to find than `The rest`."""
+    return [
+        f"{module.name}:{node.lineno} begins with What"
+        for module in every
+        for node in module.nodes
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)  # a field has its docstring behind it
+        if str(node.value.value).startswith("What")
+    ]
+
+
 def empty_names(every: list[Module]) -> list[str]:
     return [m.name for m in every if re.search(r"\.(utils?|helpers?|common|misc)(\.|$)", m.name)]
 
@@ -213,6 +224,9 @@ BAD: list[tuple[Check, dict[str, str]]] = [
     (scattered_libraries, {"dagentd.store.sessions.session": "import sqlite3"}),
     (missing_sentences, {"dagentd.a": "import os"}),
     (missing_sentences, {"dagentd.a": '"""Stuff"""'}),
+    (roundabout_docstrings, {"dagentd.a": '"""What is left."""'}),
+    (roundabout_docstrings, {"dagentd.a": 'class A:\n def f():\n  """What is left."""'}),
+    (roundabout_docstrings, {"dagentd.a": 'class A:\n rest: int\n """What is left."""'}),
     (empty_names, {"dagentd.store.utils": ""}),
     (empty_names, {"dagentd.helpers.text": ""}),
     (opens_beside_the_door, {"dagentd.store.a": "os.listdir(folder)"}),

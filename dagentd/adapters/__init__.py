@@ -1,1 +1,1 @@
-"""What dagentd touches outside itself: one outside thing in each file."""
+"""Adapters to what lies outside dagentd, as files, git, models, watching: one outside thing in each file."""

@@ -46,7 +46,7 @@ class Supervisor:
 
 
 def supervisor(environ: MutableMapping[str, str] = os.environ) -> Supervisor:
-    """What the manager says in the environment. It is taken out of it, so that no child of ours answers for us."""
+    """The service manager that the environment names; taken out of it, so that no child of ours answers for us."""
     told = {name: environ.pop(name, "") for name in _TOLD}
     return Supervisor(told["NOTIFY_SOCKET"], _heartbeat(told), _listener(told))
 

@@ -140,7 +140,7 @@ class _Reader:
         return [Message(id, "user", string(told, "timestamp"), text, sidechain=self._is_aside(told))]
 
     def _queued(self, told: Object, line: bytes) -> list[Event]:
-        """What a user typed while the agent was at work is in no line of type user."""
+        """The message that a user typed while the agent was at work: it is in no line of type user."""
         held = mapping(told, "attachment")
         if held.get("type") != "queued_command" or held.get("commandMode", "prompt") != "prompt":
             return []
@@ -256,7 +256,7 @@ def _titles(title: Title) -> list[Event]:
 
 
 def _typed(text: str) -> str:
-    """What a user typed: a command as it was typed, and nothing of what the program adds to it."""
+    """The text that a user typed: a command as it was typed, and nothing of what the program adds to it."""
     text = without(text, _TOLD).strip()
     if text.startswith("<bash-input>"):
         return f"! {_inside(text, 'bash-input')}"

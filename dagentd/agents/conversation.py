@@ -56,7 +56,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool answered to a call of message `message`, which came before."""
+    """The answer of a tool to a call of message `message`, which came before."""
 
     message: str
     call: str
@@ -100,7 +100,7 @@ class Title:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a line says about its conversation that no line before it said. None: nothing new."""
+    """News that a line has of its conversation and no line before it had. None: nothing new."""
 
     cwd: str | None = None
     branch: str | None = None
@@ -156,7 +156,7 @@ class Agent:
     roots: Callable[[Mapping[str, str], Path], list[Path]]
     """The folders that hold transcripts, by environment and home; they need not exist."""
     place: Callable[[Path], Transcript | Attachment | None]
-    """What a file below a root is, by its path relative to that root."""
+    """The transcript or attachment that a file is, by its path relative to its root; None for any other file."""
     reader: Callable[[Transcript, Mapping[str, Any] | None], Reader]
     """A reader at the beginning, or, with the state of an earlier one, at the line after that one's last."""
     resume: Callable[[str], tuple[str, ...]]

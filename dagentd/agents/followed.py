@@ -57,7 +57,7 @@ class Followed:
         return checkpoint.of(self.sessions, session_id, self._checkpoint_tokens())
 
     def take_in(self, agent: Agent, uuid: str, transcript: Path | None) -> None:
-        """What an agent wrote to its own transcript until now, where it says that this is, or as we know."""
+        """Take in what an agent wrote until now: to the transcript that it names, else to those that we know."""
         known = [seen.path for seen in self.following.known.seen_of(agent.name, uuid)]
         for path in [transcript] if transcript is not None else known:
             found = finding.look_at(path, [each for each in self.following.agents() if each is agent])

@@ -48,7 +48,7 @@ class Gained:
 
 @dataclass
 class Survey:
-    """What is in the agents' folders: what is to be taken in, the newest first, and what is refused."""
+    """A look into the agents' folders: what is to be taken in, the newest first, and what is refused."""
 
     due: list[Found] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
@@ -141,7 +141,7 @@ class Following:
         return found
 
     def conversations_in(self, root: str) -> list[Conversations]:
-        """What there is of a project, of each agent, kept or not; of each file only the beginning is read."""
+        """Count a project's conversations of each agent, kept or not; of each file only the beginning is read."""
         self.survey()
         look = finding.look(self.agents())
         found = []

@@ -80,7 +80,7 @@ class Intake:
         self._thread.start()
 
     def close(self) -> None:
-        """What is not taken in yet is still the agent's, and taken in after the next start."""
+        """Stop; what is not taken in yet is still the agent's, and taken in after the next start."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -152,7 +152,7 @@ class Intake:
                 self._look = self._look or os.path.isdir(path) or not os.path.lexists(path)
 
     def _named(self) -> Iterator[Path]:
-        """What hooks have told of: where that transcript was, and where that is not known all that is new."""
+        """The transcripts that hooks told of, where last seen; if they were not, all that is new is looked for."""
         for note in self._notes.take():
             seen = self._following.known.seen_of(note.agent, note.uuid) if note.uuid is not None else []
             self._look = self._look or not seen
@@ -169,7 +169,7 @@ class Intake:
             self._take_heard()
 
     def _read_rest(self) -> None:
-        """What was kept and not read before an end, or read by another version of ours, or forgotten with something."""
+        """Read what is kept: not read before an end, or by another version of ours, or forgotten with something."""
         for agent, behind in _behind(self._following, self._reading):
             for key, part, _ in behind:
                 if self._closing:

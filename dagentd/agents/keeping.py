@@ -32,8 +32,8 @@ _SYNCED = 16 << 20  # bytes that are written before they are synced: a kill in t
 
 
 def key_of(uuid: str, subagent: str | None = None) -> str | None:
-    """What a conversation is kept under; None for ids that are no names of files of ours. A number alone would be taken
-    for that of a part."""
+    """The key that a conversation is kept under; None for ids that are no names of files of ours. A number alone would
+    be taken for that of a part."""
     if not re.fullmatch(_ID, uuid):
         return None
     if subagent is None:
@@ -266,7 +266,7 @@ class Keep:
                 return
 
     def discard_temps(self) -> None:
-        """What a crash left: none of it has taken the place of anything."""
+        """Delete the temporary files that a crash left: none of them has taken the place of anything."""
         for temp, _ in left_beside(self.folder):
             disk.discard(temp)
 

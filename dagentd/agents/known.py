@@ -1,5 +1,5 @@
-"""What is known of transcripts without reading them: where they were and how far, and what was made of their lines.
-A cache in SQLite, made again from the kept transcripts when it is gone."""
+"""The cache of transcripts, in SQLite: where they were and how far they are read, and what was made of their lines. It
+is made again from the kept transcripts when it is gone."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Known:
         return [_read(row) for row in rows]
 
     def add(self, read: Read, start: int, messages: list[tuple[str, int]], usages: list[Usage], mark: bool) -> bool:
-        """What some more lines from `start` on told: all or nothing, so that the position speaks for every row. An
+        """Add what some more lines from `start` on told: all or nothing, so that the position speaks for every row. An
         answer counts once, in whatever files it is, by its largest numbers. False, and nothing, if another process has
         read these lines meanwhile."""
         count = int(read.facts.get("messages", 0))
@@ -173,7 +173,7 @@ class Known:
             return db.execute(sql, (read.key, _bytes(message_id))).fetchone() is not None
 
     def forget(self, agent: str, name: str, part: int | None = None) -> None:
-        """What was made of its lines, of all parts or of one."""
+        """Forget what was made of a conversation's lines, of all parts or of one."""
         with self.transaction() as db:
             rows = db.execute("select key, part from journals where agent = ? and name = ?", (agent, name)).fetchall()
             for key, number in rows:

@@ -52,7 +52,7 @@ def checkout(path: Path, project: Project) -> Checkout | None:
 
 
 class Neighbours:
-    """What was changed between two commits never changes: it is asked of git once."""
+    """Finds who else is at work. The changes between two commits never change: git is asked for them once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -116,7 +116,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _shared(here: frozenset[str], there: frozenset[str], path: Path) -> frozenset[str]:
-    """What was changed here, and there: committed, or not yet."""
+    """The files that were changed both here and there, committed or not yet."""
     mine = frozenset(name for name in here if not name.startswith(_OURS))
     return mine & (there | parting.edited(path, mine)) if mine else frozenset()
 

@@ -1,5 +1,5 @@
-"""What an agent is told when it begins: looked up in a fifth of a second, because it waits, and put into words by
-`model.opening`. What takes longer is left out this time, and is there the next time."""
+"""The text that an agent is given when it begins: looked up in a fifth of a second, because it waits, and put into
+words by `model.opening`. A part that takes longer is left out this time, and is there the next time."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class Look:
 
     @cached_property
     def _working(self) -> dict[Path, dict[str, Any]]:
-        """What is being done, by worktree."""
+        """The work under way, by worktree: when something was last said there, by which agent, and the goal."""
         said = {Path(path): self._at_work(found[0]) for path, found in self._conversations.items() if path}
         for each in self._features:
             feature = summaries.feature(self._store, each)
@@ -181,7 +181,7 @@ class Look:
         return {"compacted": work, "summary": summary.text if summary is not None and is_new else ""}
 
     def _since(self) -> Part:
-        """What came to this branch, and to the one that it came from, since this conversation was last at work."""
+        """The commits on this branch, and on the one that it came from, since this conversation was last at work."""
         mine = (each for found in self._conversations.values() for each in found if each["id"] == self.asked.id)
         last = next((each["lastActiveAt"] for each in mine), None)
         if last is None or not self._is_quick:

@@ -83,7 +83,7 @@ HOSTS = {
 
 
 def market(agent: str) -> Path:
-    """What the agent's commands are given."""
+    """The folder that is given to the agent's commands as a marketplace of plugins."""
     return paths.connect_dir() / agent
 
 
@@ -114,7 +114,7 @@ def copy() -> None:
 
 
 def wrong() -> list[Path]:
-    """What is not there, or not as this dagentd would have it."""
+    """The files that are not there, or not as this dagentd would have them."""
     return [path for path, data in files().items() if not path.is_file() or not fileio.holds(path, data)]
 
 

@@ -62,7 +62,7 @@ def lines(part: Part, start: int = 0) -> Iterator[tuple[int, bytes]]:
 
 
 def _line(agent: Agent, key: str, part: Part, start: int, end: int) -> list[Event]:
-    """What one line tells by itself; nothing where it cannot be read any more."""
+    """The events that one line makes by itself; none where it cannot be read any more."""
     try:
         with contextlib.closing(part.opened_at(start)) as stream:
             line = exactly(stream, end - start)
@@ -200,7 +200,7 @@ class Reading:
         return next((replace(each, trigger=held["trigger"]) for each in told), None)
 
     def said(self, agent: Agent, key: str, part: Part, message_id: str) -> str:
-        """What a message says, from its first line; nothing if it is in none of this part."""
+        """The text of a message, from its first line; nothing if it is in none of this part."""
         start = self._known.start_of(self._known.read(agent.name, key, part.number), message_id)
         if start is None:
             return ""
@@ -233,7 +233,7 @@ def _preview(text: str) -> str:
 
 
 class _Batch:
-    """What some lines of a part told, until it is noted."""
+    """The messages, usages and texts that some lines of a part told, until they are noted."""
 
     def __init__(self, known: Known, read: Read, part: Part) -> None:
         self._known, self.read, self.part = known, read, part

@@ -199,7 +199,7 @@ def _files(following: Following) -> Iterator[tuple[Path, Part | None]]:
 
 
 def _others(folder: Path) -> list[Path]:
-    """What is no transcript: records of ours, and attachments."""
+    """The files beside the transcripts: records of ours, and attachments."""
     if disk.is_missing(folder):
         return []
     states = [folder / name for name in os.listdir(folder) if name.endswith(".state.jsonl")]

@@ -264,7 +264,7 @@ class Sessions:
         return next(filter(None, told), None)
 
     def pinned(self, session_id: str) -> list[str]:
-        """What was pinned in it, in words."""
+        """The texts of the messages that were pinned in it."""
         kept = self.find(session_id)
         found = (
             next(filter(None, (self._reading.said(kept.agent, kept.key, part, each) for part in kept.parts)), "")

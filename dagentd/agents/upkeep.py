@@ -96,7 +96,7 @@ class AgentsUpkeep:
             self._intake.hear(paths)
 
     def look_at_all(self) -> None:
-        """Whatever was not heard is found now; the settings or the projects may be others."""
+        """Look for all that was not heard of; the settings or the projects may be others."""
         if self._intake is not None:
             self._intake.look_at_all()
 

@@ -1,4 +1,4 @@
-"""What conversations took: tokens and the agents' own dollars, each answer counted once, by day, model, worktree,
+"""The usage of conversations: tokens and the agents' own dollars, each answer counted once, by day, model, worktree,
 session or agent."""
 
 from __future__ import annotations

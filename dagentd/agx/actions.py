@@ -1,4 +1,4 @@
-"""What somebody asks to have done to a session: each under the project's AGX lock, each answering the document."""
+"""Actions on an AGX session that somebody asks for: each under the project's AGX lock, each answering the document."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def switch(sessions: AgxSessions, session_id: str, now: datetime) -> Raw:
 
 
 def complete(sessions: AgxSessions, session_id: str, now: datetime) -> Raw:
-    """What it was for is done; to switch to it goes on with it."""
+    """End a session because what it was for is done; to switch to it goes on with it."""
     return _end(sessions, session_id, "completed", "completed_by_user", now)
 
 

@@ -133,7 +133,7 @@ class Agx:
         return tidying.named(sessions, names) if names else tidying.plan(sessions, clock.now())
 
     def cleanup(self, root: Path, names: Sequence[str] = ()) -> list[Step]:
-        """What was done of the plan."""
+        """Perform the plan; the steps that were done."""
         sessions, steps = self.sessions(root), self.cleanup_plan(root, names)
         if steps or (not names and sessions.folder.is_there()):
             steps = tidying.apply(sessions, steps, clock.now(), checked=not names)
@@ -165,7 +165,7 @@ class Agx:
         self._settled[root] = before[0], _seen(sessions.folder)[1]
 
     def check(self, root: Path) -> None:
-        """What is due from time to time: nobody tells of Claude, and time itself passes. The index is not written."""
+        """Do what is due from time to time: nobody tells of Claude, and time itself passes. No index is written."""
         sessions, now = self.sessions(root), clock.now()
         if not sessions.folder.is_there():
             return
@@ -177,7 +177,7 @@ class Agx:
             self._cleaned[root] = now
 
     def check_all(self) -> None:
-        """What tmux says of all projects at once, and the index. What fails leaves the rest, and is raised last."""
+        """Ask tmux for all projects at once, and check the index. A failure leaves the rest, and is raised last."""
         errors: list[DagentdError] = []
         for act in (self._keep_home, partial(self._check_tmux, errors), self.check_index):
             try:
@@ -231,7 +231,7 @@ class Agx:
         return own if own and own != usual else self.config(None).index_interval
 
     def problems(self) -> list[DagentdError]:
-        """What is wrong with files, as far as it holds up nobody."""
+        """Errors of files, as of the index and the configuration, as far as they hold up nobody."""
         files = [config_files.user(), *map(config_files.of_project, self._folders())]
         return [
             *self._behind.values(),
@@ -248,7 +248,7 @@ class Agx:
     # --- inside -------------------------------------------------------------------------------------------
 
     def _followed(self, root: Path, raw: Raw) -> Raw:
-        """What was asked for is done; where the index could not follow, the answer says so."""
+        """The answer to what was asked for and is done; where the index could not follow, it says so."""
         wrong = self._follow(root)
         return raw if wrong is None else {**raw, "note": f"The global index is behind, and follows later: {wrong}"}
 

@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 def plan(sessions: AgxSessions, now: datetime) -> list[Step]:
-    """What is due by itself."""
+    """The steps of a cleanup that are due by themselves."""
     steps = cleanup_plan.plan(sessions.all()[0], sessions.current(), sessions.config, now)
     return [*steps, *cleanup_plan.emptied(sessions.trash(), sessions.config, now)]
 

@@ -67,7 +67,7 @@ def threshold(raw: Raw, config: Config) -> timedelta | None:
 
 
 def emptied(trash: Iterable[Trashed], config: Config, now: datetime) -> list[Step]:
-    """What has been in the trash for the threshold too, and the oldest of what is more than may be there."""
+    """The deletion of what has been in the trash for the threshold too, and of the oldest where there is too much."""
     steps, total = [], 0
     for each in sorted(trash if config.is_certain else (), key=lambda one: one.at, reverse=True):
         total += each.size

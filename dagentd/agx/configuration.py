@@ -197,7 +197,7 @@ def default_values() -> Raw:
 
 
 def key_mistake(keys: Keys, key: str, value: Any) -> str | None:
-    """What is wrong with a value; null is none, and so is what we do not know."""
+    """Say what is wrong with a value. None if nothing is: null is allowed, and so is a key that we do not know."""
     if key not in keys or value is None or keys[key].holds(value):
         return None
     shown = json.dumps(value, default=str)
@@ -205,7 +205,7 @@ def key_mistake(keys: Keys, key: str, value: Any) -> str | None:
 
 
 def believed(keys: Keys, raw: Raw) -> tuple[Raw, list[str]]:
-    """What a file says but for what makes no sense, and that in words."""
+    """The values of a file but for those that make no sense, and a sentence on each of these."""
     found: Raw = {}
     wrong = []
     for section in dict.fromkeys(key.split(".")[0] for key in keys):

@@ -92,8 +92,8 @@ def make_private(*folders: Path) -> None:
 
 
 def sweep(*folders: Path) -> None:
-    """What a process left that died while it wrote: a document that was not yet, or no longer, in place. To be called
-    with the lock held under which all in these folders is written."""
+    """Remove what a process left that died while it wrote: a document that was not yet, or no longer, in place. To be
+    called with the lock held under which all in these folders is written."""
     for folder in folders:
         for temp, _ in atomic.left_beside(folder):
             with contextlib.suppress(OSError):
@@ -101,8 +101,8 @@ def sweep(*folders: Path) -> None:
 
 
 def keep_private(path: Path, mode: int) -> None:
-    """What others may read was made by another program; where the owner is another too, that is as it must be. A file
-    that has another name too is somebody's who may want it read."""
+    """Close a file or folder to others, if another program left it open to them. One with another owner is left as it
+    must be; a file that has another name too is somebody's who may want it read."""
     try:
         status = beneath.status(path)
         shared = stat.S_ISREG(status.st_mode) and status.st_nlink > 1

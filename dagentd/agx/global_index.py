@@ -51,7 +51,7 @@ class GlobalIndex:
             return [jsontext.decode_own(data) for data in self._entries.sorted()]
 
     def summary(self) -> Raw:
-        """What stands beside the sessions."""
+        """The fields of the index beside the sessions."""
         with self._lock:
             return {key: value for key, value in self._head.items() if key != "sessions"}
 
@@ -137,7 +137,7 @@ class GlobalIndex:
         return True
 
     def _begin(self) -> bool:
-        """What we know of sessions is still true."""
+        """Begin the index anew; what we know of sessions is still true and stays."""
         self._head, self._digest, self._says = index_entries.new_index(), None, None
         return False
 

@@ -172,7 +172,7 @@ class Entries:
         }
 
     def forget(self, root: Path) -> None:
-        """What was wrong with the sessions of a project that is no longer served."""
+        """Forget the errors of the sessions of a project that is no longer served."""
         self.errors = {path: error for path, error in self.errors.items() if not path.is_relative_to(root)}
 
     def look_at(self, folder: AgxFolder) -> None:

@@ -28,7 +28,7 @@ class Git:
 
 @dataclass(frozen=True)
 class Claude:
-    """What is known of a conversation with Claude."""
+    """Facts about a conversation with Claude, as far as they are known."""
 
     session_id: str
     can_resume: bool = True
@@ -116,8 +116,8 @@ def with_git(raw: Raw, git: Git) -> Raw:
 
 
 def with_tmux(raw: Raw, live: TmuxSession | None, now: datetime) -> Raw:
-    """What the server says; a session that runs is active, and one that ended pauses: when it was last used, that was
-    before."""
+    """Put what the tmux server says into a document. A session that runs is active, and one that ended pauses; the time
+    of its last use stays, as that was before."""
     was = section_of(raw, "tmux").get("isActive") is True
     if live is None:
         if not was:
@@ -154,12 +154,12 @@ def accessed(raw: Raw, now: datetime) -> Raw:
 
 
 def modified(before: Raw, after: Raw, now: datetime) -> Raw:
-    """What was changed says when."""
+    """Put the time into a document that was changed."""
     return after if after == before else changed(after, lastModified=stamp(now))
 
 
 def with_claude(raw: Raw, found: Claude, config: Config) -> Raw:
-    """What is not known of it stays as it is, but nothing of another conversation does."""
+    """Set what is known of a conversation; the rest stays as it is, but nothing of another conversation does."""
     if section_of(raw, "claude").get("sessionId") != found.session_id:
         raw = overlaid(raw, {"claude": _no_claude(config)})
     context = {

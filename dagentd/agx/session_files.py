@@ -27,7 +27,7 @@ _NAME = re.compile(r"agx-(\d{4}-\d\d-\d\d)\.log", re.ASCII)
 
 
 def log_action(root: Path, session_id: str, what: str, now: datetime) -> None:
-    """What cannot be logged is done all the same."""
+    """Write to the log what was done with a session. If that fails, it was done all the same."""
     folder = paths.agx_dir() / "logs"
     path = folder / f"agx-{now.astimezone(UTC).date().isoformat()}.log"
     with contextlib.suppress(DagentdError), disk.explained(path):
@@ -158,7 +158,7 @@ class AgxSessions:
 
 
 class AgxWriter:
-    """What may be done while the lock is held."""
+    """Makes and changes sessions while the lock is held."""
 
     def __init__(self, sessions: AgxSessions) -> None:
         self._sessions, self._folder = sessions, sessions.folder

@@ -110,7 +110,7 @@ def confirm_commands(root: Path, digest: str) -> None:
 
 
 def _held() -> dict[str, list[str]]:
-    """What makes no sense confirms nothing."""
+    """The digests of commands that were confirmed, by project; a file that makes no sense confirms nothing."""
     try:
         found = read_object(paths.agx_confirmed_file()).get("projects")
     except (FileNotFoundError, CorruptFile):

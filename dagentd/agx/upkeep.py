@@ -96,7 +96,7 @@ class AgxUpkeep:
                 self._worker.submit(_INDEX, "check", self._check)
 
     def folders(self) -> list[Path]:
-        """What is to be watched beside the projects."""
+        """The folders to watch beside the projects."""
         if not self.files or not self._settings().enabled or not self._roots():
             return []
         self._has_home = os.path.isdir(paths.agx_dir())
@@ -137,7 +137,7 @@ class AgxUpkeep:
         self._attempt(("interval", None), self._set_interval)
 
     def _set_interval(self) -> None:
-        """What could not be done now is checked again with the next beat; or its problem would stand until then."""
+        """Check what could not be done now again with the next beat; or its problem would stand until then."""
         with self._lock:
             soon = bool(self._again)
         self._due = clock.monotonic() + (0 if soon else self.jobs.interval())
@@ -148,8 +148,8 @@ class AgxUpkeep:
             self._on_home()
 
     def _attempt(self, work: _Work, job: Callable[[], None]) -> None:
-        """What goes wrong is told in status and tried again: soon if a lock was busy or there was no room, else when
-        there is news or it is time. It leaves the other projects."""
+        """Do a job. An error is told in status and the job tried again: soon if a lock was busy or there was no room,
+        else when there is news or it is time. It leaves the other projects."""
         try:
             job()
         except (DagentdError, OSError) as raised:

@@ -45,7 +45,7 @@ def changed(raw: Raw, *names: str, **fields: Any) -> Raw:
 
 
 def overlaid(held: Raw, over: Raw) -> Raw:
-    """What we know over what was there; what we do not know stays."""
+    """Lay what we know over what was there; what we do not know stays."""
     result = {**held, **over}
     for key, value in over.items():
         if isinstance(value, dict) and isinstance(held.get(key), dict):

@@ -38,7 +38,7 @@ Advance = Callable[[object], None]
 
 @contextlib.contextmanager
 def progress_bar(what: str, count: Callable[[], int]) -> Iterator[Advance]:
-    """What is given is called with each thing that is done. They are counted only for somebody who looks."""
+    """Show a bar; what is given is called with each thing that is done. They are counted only if somebody looks."""
     watched = sys.stderr is not None and sys.stderr.isatty()
     total = count() if watched else 0
     if total < _MUCH:

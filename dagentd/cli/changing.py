@@ -117,7 +117,7 @@ def _given(text: str | None) -> str:
 
 
 def _typed() -> str:
-    """Whatever the locale says: sessions are UTF-8."""
+    """Read the text from standard input, as UTF-8 whatever the locale says: sessions are UTF-8."""
     data = b"" if sys.stdin is None else sys.stdin.buffer.read()
     return data.decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")
 

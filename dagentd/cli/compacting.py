@@ -144,7 +144,7 @@ def _print_diff(session: str, found: dict[str, Any]) -> None:
 
 
 def _lines(found: dict[str, Any], name: str) -> list[str]:
-    """What comes to one list: `+` is new, `>` comes from another list, `~` replaces something, `-` is over."""
+    """The changes of one list: `+` is new, `>` comes from another list, `~` replaces something, `-` is over."""
     added = [f"+ {_told(each)}" for each in found["added"] if each["list"] == name]
     moved = [f"> {_told(e)} (from {TITLES[e['before']['list']].lower()})" for e in found["moved"] if e["list"] == name]
     other = [f"~ {_told(e)} (was: {e['before']['text']})" for e in found["superseded"] if e["list"] == name]

@@ -1,4 +1,4 @@
-"""What is kept of a bug: its traceback in the log, for the person who will mend it."""
+"""The report of a bug: its traceback goes to the log, for the person who will mend it."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class Demonstration:
 
 
 def _rest(text: str, said: list[str]) -> str:
-    """What of it was not said in a line before."""
+    """The part of a text that was not said in a line before."""
     for known in said:
         text = text.replace(known, "")
     return text.strip(" →")

@@ -56,7 +56,7 @@ def _explained(problem: Problem) -> dict[str, Any]:
 
 
 def _remedy(problem: Problem) -> str:
-    """What is said of this very case is better than what is said of all."""
+    """The fix for a problem: what is said of this very case is better than what is said of all."""
     return problem.hint or kind_of(problem.id).remedy
 
 

@@ -193,7 +193,7 @@ def _project(each: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _disk(use: dict[str, int] | None) -> tuple[str, str, str]:
-    """What was set aside because it could not be used is beside the backups: both are copies."""
+    """The columns on disk use. Files that were set aside as unusable count as backups: both are copies."""
     if use is None:
         return "", "", ""
     copies = use["backups"] + use["setAside"]

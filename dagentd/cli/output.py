@@ -45,7 +45,7 @@ def clean(text: str) -> str:
 
 
 def text(text: str) -> None:
-    """What somebody else wrote, line for line."""
+    """Print a text that somebody else wrote, line for line."""
     _put(clean(text) + "\n")
 
 
@@ -96,7 +96,7 @@ def error(message: str, hint: str = "") -> None:
 
 
 def step(hint: str) -> str:
-    """What to do next, in words; most hints are the command to type."""
+    """The next step in words; most hints are the command to type."""
     return f"Try: {hint}" if hint.startswith("dagentd ") else hint
 
 

@@ -62,7 +62,7 @@ def _next(project: Project, some: bool) -> str:
 
 
 def _tell_conversations(project: Project) -> bool:
-    """What other agents have said here, which is kept from now on; whether there is anything."""
+    """Say which conversations other agents have had here, which are kept from now on; whether there are any."""
     try:
         with kept_conversations() as kept:
             found = kept.following.conversations_in(str(project.root))

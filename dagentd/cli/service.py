@@ -65,7 +65,7 @@ def status(as_json: bool) -> None:
 
 
 def tell(report: job.Report) -> None:
-    """What was done, and what is left to do."""
+    """Say what was done, and what is left to do."""
     for path in report.written:
         output.line(f"wrote {path}")
     for path in report.removed:

@@ -17,7 +17,7 @@ from dagentd.model.jsontext import Undecodable, kind
 
 
 def current_context(raw: dict[str, Any], session: dict[str, Any]) -> dict[str, Any]:
-    """What has a name today gets it; the rest stays where it was. The daemon builds a newer one anyway."""
+    """The context with today's names where there are any; the rest stays. The daemon builds a newer one anyway."""
     parts = {name: dict(raw[name]) for name in ("project", "feature", "task") if isinstance(raw.get(name), dict)}
     flat: dict[str, Any] = {key: session[key] for key in ("featureId", "taskId", "taskState") if key in session}
     for old, new in _ABOUT.items():

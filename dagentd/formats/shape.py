@@ -122,7 +122,7 @@ def listed(raw: dict[str, Any], *names: str) -> list[Any]:
 
 
 def carried(raw: dict[str, Any]) -> dict[str, Any]:
-    """What else the document says. A migrated session is active: the status it had is only told."""
+    """The other fields of the document. A migrated session is active: the status it had is only told."""
     others = {key: value for key, value in raw.items() if key not in _OWN}
     status = raw.get("status")
     return others if status in (None, "active") else {**others, "originalStatus": status}

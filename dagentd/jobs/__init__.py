@@ -1,1 +1,1 @@
-"""What the daemon does: each job plans (pure), then applies."""
+"""The jobs of the daemon: each plans (pure), then applies."""

@@ -26,7 +26,7 @@ _TIMES = ("completedAt", "updatedAt")
 
 @dataclass(frozen=True)
 class End:
-    """What came to its end, in words that are the same each time; and when."""
+    """The end of a feature or a task, in words that are the same each time; and when it was."""
 
     what: str
     at: datetime
@@ -44,8 +44,8 @@ class Ends:
 
 
 def plan(end: End | None, session: Mapping[str, Any], active_at: datetime | None) -> dict[str, Any]:
-    """What to set in a session. It is archived once for each end: `archivedFor` says which was the last, so that one
-    who goes on after it is left alone, and so is a session that was last active after it."""
+    """The fields to set in a session. It is archived once for each end: `archivedFor` says which was the last, so that
+    one who goes on after it is left alone, and so is a session that was last active after it."""
     known = session.get("archivedFor")
     if end is None:
         return {"archivedFor": None} if known else {}

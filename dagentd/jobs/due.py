@@ -88,7 +88,7 @@ def _merged(lines: list[Line]) -> list[Line]:
 
 
 def renewal_of(store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts) -> Done:
-    """What follows from the feature and its worktree: contexts, and the end of sessions."""
+    """Renew what follows from the feature and its worktree: contexts, and the end of sessions."""
     rebuilt = context.rebuild(store, feature, settings, shared)
     done = {folder.id: "context written" for folder in rebuilt.written}
     for session_id in archive_ended(store, feature, settings):

@@ -14,7 +14,7 @@ from dagentd.store.store import Store
 
 @dataclass(frozen=True)
 class Line:
-    """What was done for one session."""
+    """A line of the report: what was done for one session."""
 
     session_id: str
     worktree: str
@@ -46,7 +46,7 @@ class Report:
 
     @classmethod
     def parse(cls, raw: dict[str, Any]) -> Report:
-        """What `raw` gave, as it comes from the daemon."""
+        """Read back what `raw` gave, as it comes from the daemon."""
         return cls([Line.parse(each) for each in raw["sessions"]], [Problem(**each) for each in raw["problems"]])
 
     def raw(self) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def preview(store: Store, session: Session, user_message: str, settings: Setting
 
 
 def _beside(request: Request, breakdown: Breakdown, form: Form) -> dict[str, Any]:
-    """What a request has beside its conversation."""
+    """The fields of a request beside its conversation."""
     return {
         "userPrompt": request.user_prompt,
         **({"preamble": request.preamble} if form != "system" else {}),

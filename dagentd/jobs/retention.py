@@ -85,8 +85,8 @@ def _remove(store: Store, gone: GoneFolder, keep_days: int) -> bool:
 
 
 def clear_away(project: Project, *, purge: bool) -> list[str]:
-    """What `dagentd remove` does about our folder in git's, once no daemon serves the project. Kept journals of
-    sessions that are gone stay, unless `purge`; the others are in their worktrees. The ids of those that stay."""
+    """Clear our folder in git's, for `dagentd remove`, once no daemon serves the project. Kept journals of sessions
+    that are gone stay, unless `purge`; the others are in their worktrees. The ids of those that stay."""
     with disk.explained(project.own_dir):
         stay = _clear_kept(project, purge)
         held = writer_lock.take(project, _WAIT)

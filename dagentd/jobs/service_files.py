@@ -63,7 +63,7 @@ def plist(program: Program) -> bytes:
 
 
 def program_in(unit: bytes) -> str | None:
-    """What a service that we wrote starts; None for one that starts nothing, as a socket's."""
+    """The program that a service of ours starts; None for one that starts nothing, as a socket's."""
     text = os.fsdecode(unit)
     if found := re.search(r'^ExecStart=("[^"]*")', text, re.MULTILINE):
         return str(json.loads(found[1])).replace("%%", "%")

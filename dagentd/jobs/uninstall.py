@@ -1,4 +1,4 @@
-"""What dagentd has for a user beside any project, taken away when the last project is removed for good."""
+"""Uninstalling what dagentd has for a user beside any project, when the last project is removed for good."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Plan:
 
 @dataclass
 class Report:
-    """What was done; `waiting` has the commands for which no manager runs now, `why` says so."""
+    """The steps that were done; `waiting` has the commands for which no manager runs now, `why` says so."""
 
     written: list[Path] = field(default_factory=list)
     removed: list[Path] = field(default_factory=list)

@@ -63,7 +63,7 @@ class Tool(NamedTuple):
 
 
 def called(tool: Tool, given: Any, place: Place) -> tuple[str, bool]:
-    """What is said, and whether it failed."""
+    """Call a tool; the text of its answer, and whether it failed."""
     from dagentd.errors import DagentdError, NotRunning
 
     if (wrong := _wrong(tool, given)) is not None:

@@ -29,7 +29,7 @@ class Parts:
 
     @property
     def fixed(self) -> Parts:
-        """What compaction cannot shrink."""
+        """The parts that compaction cannot shrink."""
         return replace(self, checkpoint=0, messages=0)
 
     def listed(self) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ class Calibration:
 
     @classmethod
     def load(cls, raw: object) -> Self:
-        """What `dump` gave. An entry that is no factor is left out: it will be learned again."""
+        """Read back what `dump` gave. An entry that is no factor is left out: it will be learned again."""
         entries = raw.items() if isinstance(raw, dict) else ()
         return cls(learned={name: _bounded(value) for name, value in entries if _is_number(value)})
 

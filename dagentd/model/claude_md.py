@@ -24,8 +24,8 @@ def without_comments(text: str) -> str:
 
 
 def imports(text: str) -> list[str]:
-    """What stands behind an `@` at the start of a word, not in code, each once. Whether it is a path at all, and not
-    a name or a decorator, only the disk can tell."""
+    """The words that stand behind an `@` at the start of a word, not in code, each once. Whether one is a path at all,
+    and not a name or a decorator, only the disk can tell."""
     found: dict[str, None] = {}
     for paragraph in _paragraphs(text) if "@" in text else ():
         for match in _IMPORT.finditer(_without_spans(paragraph)):
@@ -35,7 +35,7 @@ def imports(text: str) -> list[str]:
 
 
 def paths(word: str) -> list[str]:
-    """What an import may mean: the word as it is, or without the mark that ends its sentence, or its `#heading`."""
+    """The paths an import may mean: the word as it is, or without what ends its sentence, or without its `#heading`."""
     short = word.rstrip(_ENDING)
     return [path for path in dict.fromkeys((word, short, short.partition("#")[0])) if path.strip("./~")]
 

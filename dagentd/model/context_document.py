@@ -27,7 +27,7 @@ Fields = Mapping[str, Any]
 
 
 def of_task(task: object, state: object, dag: Dag | None) -> dict[str, Any]:
-    """What a session of a task has beside those of the feature."""
+    """The fields that a session of a task has beside those of the feature."""
     if not isinstance(task, str):
         return {}
     graph = dag or Dag()

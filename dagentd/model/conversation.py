@@ -1,4 +1,4 @@
-"""What was said: a session's user-facing messages as a transcript, and as turns for the Messages API."""
+"""The conversation for a model: a session's user-facing messages as a transcript, or turns for the Messages API."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def transcript_tokens(shown: Sequence[Said], count: Callable[[str], int]) -> int
 
 
 def notices(shown: Sequence[Said]) -> str:
-    """What `turns` leaves out."""
+    """The system's messages, which `turns` leaves out."""
     found = [one.piece for one in shown if one.role == _SYSTEM]
     return section("notices", _ABOUT_NOTICES, *found) if found else ""
 
@@ -121,7 +121,7 @@ def turns_json(shown: Sequence[Said], user_message: str) -> str:
 
 
 def _sides(said: list[tuple[str, str]], user_message: str) -> list[tuple[Literal["user", "assistant"], list[str]]]:
-    """What each side said without the other between."""
+    """The words of each side until the other speaks, in order."""
     sides: list[tuple[Literal["user", "assistant"], list[str]]] = []
     if said and said[0][0] == "assistant":
         sides.append(("user", [_ASSISTANT_FIRST]))

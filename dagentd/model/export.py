@@ -208,7 +208,7 @@ def _tool(tool: ToolUse, names: Mapping[str, str]) -> str:
 
 
 def _marks(moves: Iterable[Raw], order: Mapping[str, int]) -> dict[int, list[str]]:
-    """What left chat or came back, behind the last message of it."""
+    """The notes on messages that left chat or came back, behind the last message of each move."""
     found: dict[int, list[str]] = {}
     for move in moves:
         places = [order[one] for one in move["messageIds"] if one in order]

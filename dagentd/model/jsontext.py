@@ -50,7 +50,7 @@ def encode(value: Any) -> bytes:
 
 
 def escaped(text: str) -> str:
-    """What stands for it between the quotes of a JSON text; escaped parts are joined by escaped ones."""
+    """The form of a text between the quotes of a JSON text; escaped parts are joined by escaped ones."""
     return _quoted(text)[1:-1]
 
 

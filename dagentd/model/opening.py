@@ -1,4 +1,4 @@
-"""What an agent is told when it begins: facts that dagentd keeps of its worktree, most important first, in few words.
+"""The opening for an agent that begins: facts that dagentd keeps of its worktree, most important first, in few words.
 
 Whatever others wrote stands between “ and ”, on one line, without secrets and without what cannot be seen; none of it
 can end its quotation, nor the element around all."""
@@ -37,7 +37,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Work:
-    """What a conversation was about, left open, saw failing; `orders` are the user's in it and what was pinned."""
+    """A conversation: what it was about, left open, saw failing; `orders` are the user's in it and what was pinned."""
 
     id: str = ""
     agent: str = ""
@@ -175,8 +175,8 @@ def task(title: str, status: str, description: str, depends: Sequence[tuple[str,
 
 
 def _compacted(known: Known) -> list[_Part]:
-    """What was said in this conversation, less what its agent's summary has word for word: a paraphrase may have turned
-    an order round."""
+    """The parts on this conversation, less what its agent's summary has word for word: a paraphrase may have turned an
+    order round."""
     own, has = known.compacted, _words(known.summary)
     said = [*known.decided, *known.pinned]
     missing = _without(_missing(own.orders, has), said)

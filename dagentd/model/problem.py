@@ -1,4 +1,4 @@
-"""What is wrong, as a user is told of it."""
+"""Problems, as a user is told of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def each_once(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def still_wrong(known: list[Problem], now: list[Problem]) -> list[Problem]:
-    """What is wrong now; what already was is wrong since we first saw it."""
+    """The problems of now, each with the time at which we first saw it."""
     before = {(each.id, each.path, each.message): each for each in known}
     return [before.get((each.id, each.path, each.message), each) for each in now]
 

@@ -72,7 +72,7 @@ class FeatureFolder:
 
     @property
     def signs(self) -> list[Path]:
-        """What goes first where the feature is moved or removed: whoever makes something in it looks for these."""
+        """The files that go first where a feature is moved or removed: whoever makes something in it looks for them."""
         return [self.path / "feature.json"] if self.named else []
 
     @property

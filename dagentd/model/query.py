@@ -1,4 +1,4 @@
-"""What is searched for: the words and phrases of a query, and text folded so that they are found in it.
+"""The query of a search: its words and phrases, and text folded so that they are found in it.
 
 Every word must occur, as a word or, from three letters on, as the beginning of one; "in quotes" words stand side by
 side and are whole. Case and accents do not count. Names in code are found whole and by their parts: `getUserById` by

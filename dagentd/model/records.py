@@ -106,7 +106,7 @@ def fingerprint(data: bytes) -> bytes:
 
 
 def core(raw: dict[str, Any]) -> bytes:
-    """What makes a message the same message: its role and content, also what that was before it was a text."""
+    """The fingerprint of a message: of its role and content, also what that was before it was a text."""
     role, content, metadata = raw.get("role"), raw.get("content"), raw.get("metadata")
     blocks = [metadata["content"]] if isinstance(metadata, dict) and "content" in metadata else []
     if isinstance(role, str) and isinstance(content, str) and not blocks:

@@ -77,7 +77,7 @@ def _of_field(name: str, value: Any) -> Any:
 
 
 def _without(text: str, spans: Iterable[Span]) -> str:
-    """What overlaps is one secret, of the kind that was found first."""
+    """Put a mark in place of each secret. Those that overlap are one, of the kind that was found first."""
     parts: list[str] = []
     at = told = 0
     for start, end, kind in sorted(spans, key=lambda span: span[0]):
@@ -134,7 +134,7 @@ def _private_keys(text: str) -> Iterator[Span]:
 
 
 def _beside_names(text: str) -> Iterator[Span]:
-    """What is named like a secret. A name begins where the letters around one of the words do."""
+    """The values that are named like a secret. A name begins where the letters around one of the words do."""
     small, starts = _small(text), set()
     for word in [each for each in places.NAME_WORDS if each in small]:
         for at in _found(small, word):

@@ -67,7 +67,7 @@ def masked(data: bytes, start: int, places: Spans) -> bytes:
 
 
 def trace_of(path: Path, data: bytes, wanted: list[bytes]) -> Trace | None:
-    """What a file's content says."""
+    """The trace of a text in a file's content; None if it is not there."""
     if not (places := spans(data, wanted)):
         return None
     fits = _keeps_form(data, masked(data, 0, places))

@@ -1,4 +1,4 @@
-"""What the keys of providers look like: by which characters each begins, what follows, and who says so."""
+"""Patterns of the keys of providers: by which characters each begins, what follows, and who says so."""
 
 from __future__ import annotations
 

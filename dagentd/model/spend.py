@@ -1,4 +1,4 @@
-"""What calls of a model cost, and when the next one may be made: caps, backoff and breaker, from the calls before."""
+"""The cost of calls of a model, and when the next one may be made: caps, backoff and breaker, from the calls before."""
 
 from __future__ import annotations
 

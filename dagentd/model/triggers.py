@@ -1,4 +1,4 @@
-"""What a change on disk asks for: decided from names alone, so that the daemon reads nothing to find out."""
+"""Triggers: what a change on disk asks for, decided from names alone, so that the daemon reads nothing to find out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Renew:
-    """What the contexts of this feature are made from may have changed, or the feature or a task may have ended."""
+    """A source of this feature's contexts may have changed, or the feature or a task may have ended."""
 
     feature: FeatureFolder
 
@@ -93,7 +93,7 @@ class Place:
 
 
 def in_a_hurry(name: str) -> bool:
-    """What is added to a chat is taken in at once: its writer may clear it in the next moment."""
+    """Whether it is a chat, and taken in at once: its writer may clear it in the next moment."""
     return _CHAT.fullmatch(name) is not None
 
 

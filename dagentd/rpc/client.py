@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class RpcError(DagentdError):
-    """What the daemon answered instead of a result."""
+    """An error that the daemon answered instead of a result."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         known = data if isinstance(data, dict) else {}

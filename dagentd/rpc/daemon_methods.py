@@ -15,7 +15,7 @@ def ping(caller: Caller, given: params.Nothing) -> dict[str, Any]:
 
 
 def status(caller: Caller, given: params.Nothing) -> dict[str, Any]:
-    """What is served, what is queued, what is wrong."""
+    """The state of the daemon: what is served, what is queued, what is wrong."""
     return caller.service.status()
 
 

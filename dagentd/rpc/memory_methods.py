@@ -29,7 +29,7 @@ def add(caller: Caller, given: params.Remember) -> dict[str, Any]:
 
 
 def recall(caller: Caller, given: params.Recall) -> dict[str, Any]:
-    """What is remembered in a project, the oldest first: all, or what somebody at work in a worktree is told."""
+    """The memory of a project, the oldest first: all, or what somebody at work in a worktree is told."""
     store = store_at(caller.service, given.project)
     if given.worktree is None:
         found = store.memory.entries()

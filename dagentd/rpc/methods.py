@@ -298,7 +298,7 @@ def _by_name(schema: Any) -> Any:
 
 
 def _possible(method: Method) -> list[str]:
-    """What names a project may name none, one that is read-only, or a file in it that makes no sense."""
+    """The errors of a method: a project that is not there or read-only, or a file in it that makes no sense."""
     if method.params is params.Nothing:
         return []
     compacts = method.name in _COMPACT

@@ -11,7 +11,7 @@ from dagentd.rpc.service import Caller
 
 
 def session_start(caller: Caller, given: params.SessionStart) -> dict[str, Any]:
-    """What dagentd has for an agent that begins or goes on in a folder, as text for its context of at most
+    """The text for an agent that begins or goes on in a folder: what dagentd has for its context, in at most
     `agents.context_chars` characters; empty where that is nothing, or where the folder is in no served project."""
     if not os.path.isabs(given.cwd) or "\0" in given.cwd:
         return {"text": ""}

@@ -83,7 +83,7 @@ def _store(caller: Caller, given: params.PauseSession | params.ResumeSession) ->
 
 
 def plan_migration(caller: Caller, given: params.Migration) -> dict[str, Any]:
-    """What would be done with each file of an older format; nothing is written."""
+    """Say what would be done with each file of an older format; nothing is written."""
     from dagentd.jobs import migration
 
     def of(store: Store, under: Path | None) -> Iterable[File]:

@@ -102,7 +102,7 @@ class CheckpointItem(TypedDict):
 
 @with_config(extra="allow")
 class Checkpoint(TypedDict):
-    """What messages that left chat came to."""
+    """The checkpoint: a summary of the messages that left chat."""
 
     version: int
     summary: CheckpointSummary
@@ -118,7 +118,7 @@ class Checkpoint(TypedDict):
 
 @with_config(extra="allow")
 class Context(TypedDict):
-    """What an agent knows of its project. `tokens` has the size of each part, `notes` what could not be used."""
+    """The facts an agent has of its project. `tokens` has the size of each part, `notes` what could not be used."""
 
     projectRoot: NotRequired[str]
     worktree: NotRequired[str]
@@ -431,7 +431,7 @@ class Features(TypedDict):
 
 
 class MigratedFile(TypedDict):
-    """What would be done, or was, with a file of an older format."""
+    """A file of an older format, and what would be done with it, or was."""
 
     path: str
     format: str | None
@@ -751,7 +751,7 @@ class CleanupSteps(TypedDict):
 
 @with_config(extra="allow")
 class AgxIndex(TypedDict):
-    """What the global index says beside its sessions."""
+    """The fields of the global index beside its sessions."""
 
     version: str
     lastSync: str

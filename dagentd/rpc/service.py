@@ -1,4 +1,4 @@
-"""What the methods act on: the open projects, and who asked."""
+"""The service that methods act on: the open projects, and who asked."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ROOM = MAX_LINE - 4096  # for a list in an answer: the rest of the line is less
 
 
 class Compacting(Protocol):
-    """What a method may use of compaction."""
+    """The part of compaction that a method may use."""
 
     def compact(self, store: Store, folder: SessionFolder, proposal_id: str | None, again: bool) -> dict[str, Any]: ...
 
@@ -50,7 +50,7 @@ class Compacting(Protocol):
 
 
 class Pausing(Protocol):
-    """What a method may use of pauses: of a session, or without one of a whole project."""
+    """The part of pauses that a method may use: of a session, or without one of a whole project."""
 
     def pause(self, store: Store, session_id: str | None, seconds: float | None) -> dict[str, Any]: ...
 
@@ -58,7 +58,7 @@ class Pausing(Protocol):
 
 
 class Openings(Protocol):
-    """What a method may use of what agents are told when they begin."""
+    """The text that agents are told when they begin, as a method may ask for it."""
 
     def text(
         self, agent: str, uuid: str, source: str, cwd: Path, transcript: Path | None, stores: list[Store],
@@ -67,7 +67,7 @@ class Openings(Protocol):
 
 
 class Service(Protocol):
-    """What a method may use of the daemon."""
+    """The part of the daemon that a method may use."""
 
     events: Events
 

@@ -92,7 +92,7 @@ def add_messages(caller: Caller, given: params.AddMessages) -> dict[str, Any]:
 
 
 def _check_room(added: list[dict[str, Any]]) -> None:
-    """What is stored must fit into its answer: who got an error instead would send it again."""
+    """Refuse messages that would not fit into their answer: who got an error instead would send them again."""
     made = [with_text({**_MADE, **raw} if raw.get("id") else {**raw, **_MADE}) for raw in added]
     if len(fitting(made)) < len(added):
         raise LimitReached("the messages would not fit into one line of 16 MiB", hint="Send less, or store a path.")
@@ -249,7 +249,7 @@ def archive(caller: Caller, given: params.Archive) -> dict[str, Any]:
 
 
 def preview_compaction(caller: Caller, given: params.OfSession) -> dict[str, Any]:
-    """What a compaction would do, as a proposal with an id and a diff; nothing is changed."""
+    """Propose a compaction, with an id and a diff; nothing is changed."""
     from dagentd.jobs.compaction import described
 
     with session_of(caller.service, given) as (store, session):
@@ -270,7 +270,7 @@ def undo_compaction(caller: Caller, given: params.OfSession) -> dict[str, Any]:
 
 
 def compaction_metrics(caller: Caller, given: params.OfSession) -> dict[str, Any]:
-    """What compaction did for a session so far."""
+    """The figures of a session's compactions so far."""
     with session_of(caller.service, given) as (store, session):
         return caller.service.compacting.metrics(store, session)
 

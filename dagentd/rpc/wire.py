@@ -109,7 +109,7 @@ def _connect(path: Path, timeout: float | None) -> socket.socket:
 
 
 def _check(path: Path) -> None:
-    """Whatever else is at this path would look like a daemon that does not run."""
+    """Refuse a path that is too long, or holds no socket: it would look like a daemon that does not run."""
     if len(os.fsencode(path)) > LONGEST_SOCKET:
         raise InvalidInput(f"is longer than the {LONGEST_SOCKET} bytes that a socket's path may have", path=path)
     try:

@@ -72,11 +72,11 @@ class BackgroundCompaction:
         return list(self._under_way.values())
 
     def status(self) -> dict[str, list[dict[str, Any]]]:
-        """What waits and what runs, as `Worker.status` has it."""
+        """The compactions that wait and those that run, as `Worker.status` has them."""
         return self._calls.status()
 
     def close(self, timeout: float) -> bool:
-        """What a model is asked just now is given up; the next start asks again."""
+        """Give up what a model is asked just now, and end; the next start asks again."""
         from dagentd.adapters.models import model_process
 
         model_process.end_all()
@@ -88,8 +88,8 @@ class BackgroundCompaction:
         self._calls.submit(str(folder.journal), "compact", partial(self._compact, store, folder))
 
     def _compact(self, store: Store, folder: SessionFolder) -> None:
-        """What changed meanwhile is tried once more and then without a model: who rewrites a session all the time must
-        not cost a call each time."""
+        """Compact a session that is due. One that changed meanwhile is tried once more and then without a model: who
+        rewrites a session all the time must not cost a call each time."""
         from dagentd.jobs.compaction import How
 
         with contextlib.suppress(NotFound), store.sessions.use(folder) as session:
@@ -121,7 +121,7 @@ class BackgroundCompaction:
         return session.most_tokens < enough and grounds == self._grounds(session)
 
     def _grounds(self, session: Session) -> object:
-        """What a user may mend where a compaction fails."""
+        """The things that a user may change where a compaction fails."""
         settings, pinned = self._settings_of(session.project), pinned_messages(session.fields)
         return session.checkpoint_pos, pinned, settings.compaction, settings.budget
 
@@ -188,7 +188,7 @@ class BackgroundCompaction:
         return done
 
     def preview(self, store: Store, folder: SessionFolder) -> Proposal | None:
-        """What would be done; it can be applied as it is until the session changes."""
+        """Propose a compaction; it can be applied as it is until the session changes."""
         from dagentd.jobs.compaction import How
 
         def job() -> Proposal | None:
@@ -212,7 +212,7 @@ class BackgroundCompaction:
 
     def pin(self, store: Store, session: Session, *, pinned: bool, item: str | None = None,
             message: str | None = None) -> None:  # fmt: skip
-        """What may leave again may be what a compaction failed for."""
+        """Pin, or unpin and weigh anew: what may leave again may be what a compaction failed for."""
         session.pin(item=item, message=message, pinned=pinned)
         if not pinned:
             self._budget.weigh(store, session.folder)

@@ -1,5 +1,5 @@
-"""What is done for the features of the projects, each job in its feature's turn. The jobs load with the first of them:
-all together take 80 ms, and a start does not wait for that."""
+"""Maintenance of the projects' features, each job in its feature's turn. The jobs load with the first of them: all
+together take 80 ms, and a start does not wait for that."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Sources = Callable[[Store, FeatureFolder, Iterable[Path]], None]
 
 
 class _Kept:
-    """What is known of a project that is kept up; problems by `_keys` of a feature."""
+    """The state of a project that is kept up; problems by `_keys` of a feature."""
 
     def __init__(self) -> None:
         self.features: set[str] = set()
@@ -136,7 +136,7 @@ class Maintenance:
         self.submit(store, feature, "renew", partial(self._renew, store, feature))
 
     def _renew_later(self, store: Store, feature: FeatureFolder) -> None:
-        """What must wait holds up no thread, nor the others of its feature."""
+        """Renew contexts when they are due: a wait holds up no thread, nor the other jobs of the feature."""
         if (seconds := store.context_due(feature.path)) is not None:
             with contextlib.suppress(DagentdError):  # the project is not served any more, or too much waits
                 self.submit(store, feature, "renew later", partial(self._renew, store, feature), seconds)
@@ -310,7 +310,7 @@ class Maintenance:
                 known[key] = still_wrong(known.get(key, []), problems)
 
     def _tell(self, store: Store, lines: list[Line]) -> None:
-        """What was done and what is newly wrong goes to the log."""
+        """Log what was done and what is newly wrong."""
         for line in lines:
             if line.done:
                 _log.info("%s: %s: %s", store.project.root, line.session_id, line.done)

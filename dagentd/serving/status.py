@@ -123,7 +123,7 @@ class Status:
         return each_once(problem for problem in found if not is_over(problem))
 
     def trouble(self) -> list[str]:
-        """What the user must do something about, in words."""
+        """The troubles that the user must do something about, in words."""
         failing = [str(each["message"]) for each in self._jobs()["failing"]]
         return failing + [problem.message for problem in self.problems() if is_grave(problem.id)]
 

@@ -32,7 +32,7 @@ class Checkout:
 
 @dataclass
 class Changes:
-    """What a survey found that was not there before, and what it missed."""
+    """The features that came or went since the last survey."""
 
     new: list[FeatureFolder] = field(default_factory=list)
     gone: list[FeatureFolder] = field(default_factory=list)

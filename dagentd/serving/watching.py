@@ -63,7 +63,7 @@ class Watching:
         return self._watch is not None
 
     def start(self, watch: Watch) -> None:
-        """What was asked for before is watched now, and looked at: something may have changed before."""
+        """Watch what was asked for before, and look at it: something may have changed before."""
         self._thread = threading.Thread(target=self._run, args=(watch,), name="watching", daemon=True)
         with self._lock:
             self._watch = watch
@@ -125,7 +125,7 @@ class Watching:
             self._follow()
 
     def look_at_all(self) -> None:
-        """Whatever was not heard is found now."""
+        """Find whatever was not heard of."""
         with self._lock:
             for project in list(self._projects.values()):
                 self.look_at(project.store)
@@ -145,7 +145,7 @@ class Watching:
             self._follow()
 
     def made_from(self, store: Store, feature: FeatureFolder, files: Iterable[Path]) -> None:
-        """What the contexts of a feature are made from elsewhere is watched too: what a CLAUDE.md imports, and such."""
+        """Watch what the contexts of a feature are made from elsewhere too: what a CLAUDE.md imports, and such."""
         with self._lock:
             project = self._projects.get(store.project.root)
             if project is not None and project.made_from(feature, files):
@@ -214,8 +214,8 @@ class Watching:
     # --- acting -------------------------------------------------------------------------------------------
 
     def _perform(self, project: WatchedProject, asks: set[Trigger]) -> None:
-        """What goes wrong with one project leaves the others, and all of it is looked at again until that succeeds: a
-        worktree that came when there was no descriptor to list it was not watched until something else happened."""
+        """Do what is asked; a failure leaves other projects, and all of this one is looked at again until it succeeds:
+        a worktree that came when there was no descriptor to list it was not watched until something else happened."""
         try:
             self._do(project, asks)
         except (DagentdError, OSError) as error:

@@ -83,7 +83,7 @@ _ORDERED = (
 
 
 def mistake(key: str, value: Any, may_set: Set[str]) -> str | None:
-    """What is wrong with one entry of a file, if anything is."""
+    """Say what is wrong with one entry of a file; None if nothing is."""
     if key in TABLES:
         return f"{key} is {_shown(value)}; it must be a table: [{key}]"
     if key not in RULES:
@@ -159,7 +159,7 @@ def values(settings: Settings) -> dict[str, Any]:
 
 
 class _Reading:
-    """What the files gave so far: what is right is taken, what is wrong is noted, reading goes on."""
+    """The settings that the files gave so far: what is right is taken, what is wrong is noted, reading goes on."""
 
     def __init__(self) -> None:
         self.settings = Settings()

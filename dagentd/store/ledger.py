@@ -39,7 +39,7 @@ class LedgerFile:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[Callable[[Record], None]]:
-        """What adds a record, durably, while nobody else can."""
+        """Lock the file; the function given adds a record, durably, while nobody else can."""
         if self._path is None:
             yield lambda _: None
             return
@@ -51,7 +51,7 @@ class LedgerFile:
                 os.close(fd)
 
     def news(self) -> tuple[bool, list[Record]]:
-        """What was added since this was last asked; and whether it is all there is, because the file is another one."""
+        """The records added since this was last asked; and whether they are all, because the file is another one."""
         try:
             found = os.stat(self._path) if self._path else None
         except FileNotFoundError:
@@ -174,7 +174,7 @@ class Ledger:
             self._file.begin_anew(self._worth_keeping)
 
     def _worth_keeping(self, records: list[Record]) -> tuple[list[Record], list[Record]]:
-        """What was learned and the calls that still count must stay; compactions may."""
+        """The records that must stay, what was learned and the calls that still count; and compactions, which may."""
         since = self._time.now() - DAY
         recent = {name for name, call in self._calls.items() if call.at > since}
         calls = [each for each in records if each.get("t") in ("call", "end") and each.get("id") in recent]
@@ -189,7 +189,7 @@ class Ledger:
         return spent(self.calls(), self._time.now())
 
     def rests(self, model: str) -> str | None:
-        """What it failed of last, for as long as that bars it."""
+        """The reason for which a model failed last, for as long as that bars it."""
         calls = self.calls()
         last = [call for call in calls if call.model == model and call.failed is not None][-1:]
         return last[0].why if last and again_at(calls, model) > self._time.now() else None

@@ -88,7 +88,7 @@ class _Replayed:
 
 
 def replay(lines: Iterable[bytes]) -> _Replayed:
-    """What is in force after these records. One that makes no sense, or of a later version, is passed over and told."""
+    """The entries in force after these records. One without sense, or of a later version, is passed over and told."""
     found = _Replayed()
     for number, line in enumerate(lines, 1):
         try:
@@ -145,7 +145,7 @@ class Memory:
             return self._append(confirmed)
 
     def withdraw(self, ident: str, by: By) -> Entry:
-        """What is withdrawn is told to nobody; its line stays."""
+        """Withdraw an entry: it is told to nobody any more; its line stays."""
         with self._lock:
             found = self._find(ident)
             if by == "agent" and found.decides:

@@ -50,7 +50,7 @@ class Paused:
     sessions: dict[str, Pause]
 
     def on(self, session_id: str, now: datetime) -> Pause | None:
-        """What keeps us from a session now."""
+        """The pause that keeps us from a session now."""
         both = (self.project, self.sessions.get(session_id))
         return next((pause for pause in both if pause is not None and pause.holds(now)), None)
 

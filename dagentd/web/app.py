@@ -93,7 +93,7 @@ class Site:
             return "away"
 
     def _failed(self, error: Exception) -> Response:
-        """What we expected, in its words; a bug is kept for who will mend it."""
+        """The page for an error: one that we expected, in its words; a bug is kept for who will mend it."""
         known = expected(error)
         if isinstance(known, Unreachable):
             return self._shown(away(str(known), known.hint), 503)

@@ -98,7 +98,7 @@ class Histories:
             return known
 
     def _catch_up(self, where: Raw, known: _Known) -> None:
-        """What came since; if what was last is not found soon, all is read anew."""
+        """Add what came since; if the message that was last is not found soon, all is read anew."""
         last = known.places[0][0] if known.places else None
         found = self._link.call("session.getHistory", **where, limit=PAGE)
         new = [_place(each) for each in reversed(found["messages"])]

@@ -28,7 +28,7 @@ class Link:
         self._methods: frozenset[str] | None = None
 
     def call(self, method: str, /, **given: Any) -> Any:
-        """What is None is left out."""
+        """Call a method; parameters that are None are left out."""
         params = {key: value for key, value in given.items() if value is not None}
         if method in _SLOW:
             with Client(timeout=_LONG) as alone:

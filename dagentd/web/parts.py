@@ -1,4 +1,4 @@
-"""What several pages are made of: the frame around all of them, bars, times, commands to copy, empty states."""
+"""Parts that several pages share: the frame around all of them, bars, times, commands to copy, empty states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page may change: only what can be undone, each by one method of the table."""
+"""The changes that the page may make: only those that can be undone, each by one method of the table."""
 
 from __future__ import annotations
 

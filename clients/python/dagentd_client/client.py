@@ -20,7 +20,7 @@ class DaemonMethods:
         return cast("shapes.Empty", self._connection.call("daemon.ping", {}))
 
     def status(self) -> shapes.Status:
-        """What is served, what is queued, what is wrong."""
+        """The state of the daemon: what is served, what is queued, what is wrong."""
         return cast("shapes.Status", self._connection.call("daemon.status", {}))
 
     def shutdown(self) -> shapes.Empty:
@@ -503,7 +503,7 @@ class SessionMethods:
     def preview_compaction(
         self, session_id: str, *, project: str | None = None, worktree: str | None = None, feature_id: str | None = None
     ) -> shapes.CompactionProposal:
-        """What a compaction would do, as a proposal with an id and a diff; nothing is changed."""
+        """Propose a compaction, with an id and a diff; nothing is changed."""
         return cast(
             "shapes.CompactionProposal",
             self._connection.call(
@@ -566,7 +566,7 @@ class SessionMethods:
     def get_compaction_metrics(
         self, session_id: str, *, project: str | None = None, worktree: str | None = None, feature_id: str | None = None
     ) -> shapes.CompactionMetrics:
-        """What compaction did for a session so far."""
+        """The figures of a session's compactions so far."""
         return cast(
             "shapes.CompactionMetrics",
             self._connection.call(
@@ -648,7 +648,7 @@ class MigrationMethods:
         self._connection = connection
 
     def plan(self, *, project: str | None = None, path: str | None = None) -> shapes.MigratedFiles:
-        """What would be done with each file of an older format; nothing is written."""
+        """Say what would be done with each file of an older format; nothing is written."""
         return cast("shapes.MigratedFiles", self._connection.call("migration.plan", {"project": project, "path": path}))
 
     def run(self, *, project: str | None = None, path: str | None = None) -> shapes.MigratedFiles:
@@ -698,8 +698,7 @@ class MemoryMethods:
     def list(
         self, project: str, *, worktree: str | None = None, by: Literal["user", "agent"] | None = None
     ) -> shapes.Recalled:
-        """What is remembered in a project, the oldest first: all, or what somebody at work in a worktree is
-        told."""
+        """The memory of a project, the oldest first: all, or what somebody at work in a worktree is told."""
         return cast(
             "shapes.Recalled",
             self._connection.call("memory.list", {"project": project, "worktree": worktree, "by": by}),
@@ -851,7 +850,7 @@ class AgentsMethods:
         *,
         transcript_path: str | None = None,
     ) -> shapes.Opening:
-        """What dagentd has for an agent that begins or goes on in a folder, as text for its context of at most
+        """The text for an agent that begins or goes on in a folder: what dagentd has for its context, in at most
         `agents.context_chars` characters; empty where that is nothing, or where the folder is in no served
         project."""
         return cast(

@@ -103,7 +103,7 @@ class AgxEntry(TypedDict):
 
 
 class AgxIndex(TypedDict):
-    """What the global index says beside its sessions."""
+    """The fields of the global index beside its sessions."""
 
     version: str
     lastSync: str
@@ -168,7 +168,7 @@ class BuiltRequest(TypedDict):
 
 
 class Checkpoint(TypedDict):
-    """What messages that left chat came to."""
+    """The checkpoint: a summary of the messages that left chat."""
 
     version: int
     summary: CheckpointSummary
@@ -336,7 +336,8 @@ class Compactions(TypedDict):
 
 
 class Context(TypedDict):
-    """What an agent knows of its project. `tokens` has the size of each part, `notes` what could not be used."""
+    """The facts an agent has of its project. `tokens` has the size of each part, `notes` what could not be
+    used."""
 
     projectRoot: NotRequired[str]
     worktree: NotRequired[str]
@@ -564,7 +565,7 @@ class Messages(TypedDict):
 
 
 class MigratedFile(TypedDict):
-    """What would be done, or was, with a file of an older format."""
+    """A file of an older format, and what would be done with it, or was."""
 
     path: str
     format: str | None

@@ -10,7 +10,7 @@ export class DaemonMethods {
     return this.connection.call<types.Empty>("daemon.ping", {})
   }
 
-  /** What is served, what is queued, what is wrong. */
+  /** The state of the daemon: what is served, what is queued, what is wrong. */
   status(): Promise<types.Status> {
     return this.connection.call<types.Status>("daemon.status", {})
   }
@@ -188,7 +188,7 @@ export class SessionMethods {
     return this.connection.call<types.Pinned>("session.pin", params)
   }
 
-  /** What a compaction would do, as a proposal with an id and a diff; nothing is changed. */
+  /** Propose a compaction, with an id and a diff; nothing is changed. */
   previewCompaction(params: { sessionId: string; project?: string | null; worktree?: string | null; featureId?: string | null }): Promise<types.CompactionProposal> {
     return this.connection.call<types.CompactionProposal>("session.previewCompaction", params)
   }
@@ -213,7 +213,7 @@ export class SessionMethods {
     return this.connection.call<types.Compactions>("session.getCompactions", params)
   }
 
-  /** What compaction did for a session so far. */
+  /** The figures of a session's compactions so far. */
   getCompactionMetrics(params: { sessionId: string; project?: string | null; worktree?: string | null; featureId?: string | null }): Promise<types.CompactionMetrics> {
     return this.connection.call<types.CompactionMetrics>("session.getCompactionMetrics", params)
   }
@@ -254,7 +254,7 @@ export class SessionMethods {
 export class MigrationMethods {
   constructor(private readonly connection: Connection) {}
 
-  /** What would be done with each file of an older format; nothing is written. */
+  /** Say what would be done with each file of an older format; nothing is written. */
   plan(params: { project?: string | null; path?: string | null } = {}): Promise<types.MigratedFiles> {
     return this.connection.call<types.MigratedFiles>("migration.plan", params)
   }
@@ -281,9 +281,7 @@ export class MemoryMethods {
     return this.connection.call<types.Remembered>("memory.add", params)
   }
 
-  /**
-   * What is remembered in a project, the oldest first: all, or what somebody at work in a worktree is told.
-   */
+  /** The memory of a project, the oldest first: all, or what somebody at work in a worktree is told. */
   list(params: { project: string; worktree?: string | null; by?: "user" | "agent" | null }): Promise<types.Recalled> {
     return this.connection.call<types.Recalled>("memory.list", params)
   }
@@ -394,7 +392,7 @@ export class AgentsMethods {
   }
 
   /**
-   * What dagentd has for an agent that begins or goes on in a folder, as text for its context of at most
+   * The text for an agent that begins or goes on in a folder: what dagentd has for its context, in at most
    * `agents.context_chars` characters; empty where that is nothing, or where the folder is in no served project.
    */
   sessionStart(params: { agent: "claude-code" | "codex"; sessionId: string; cwd: string; source: "startup" | "resume" | "clear" | "compact" | "fork"; transcriptPath?: string | null }): Promise<types.Opening> {

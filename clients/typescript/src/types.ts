@@ -49,7 +49,7 @@ export interface AgxEntry {
   [field: string]: unknown
 }
 
-/** What the global index says beside its sessions. */
+/** The fields of the global index beside its sessions. */
 export interface AgxIndex {
   version: string
   lastSync: string
@@ -115,7 +115,7 @@ export interface BuiltRequest {
   parts?: RequestPart[]
 }
 
-/** What messages that left chat came to. */
+/** The checkpoint: a summary of the messages that left chat. */
 export interface Checkpoint {
   version: number
   summary: CheckpointSummary
@@ -282,7 +282,7 @@ export interface Compactions {
 }
 
 /**
- * What an agent knows of its project. `tokens` has the size of each part, `notes` what could not be used.
+ * The facts an agent has of its project. `tokens` has the size of each part, `notes` what could not be used.
  */
 export interface Context {
   projectRoot?: string
@@ -512,7 +512,7 @@ export interface Messages {
   more?: boolean
 }
 
-/** What would be done, or was, with a file of an older format. */
+/** A file of an older format, and what would be done with it, or was. */
 export interface MigratedFile {
   path: string
   format: string | null

@@ -57,14 +57,14 @@ class Temps:
         self._apart.add(target.parent)
 
     def _mark(self, target: Path) -> str:
-        """What a target is found again by, also after the repository was moved."""
+        """The part of a temporary file's name that leads to its target, also after the repository was moved."""
         way = os.path.relpath(target, self._folder)
         return hashlib.sha256(os.fsencode(way)).hexdigest()[:32]
 
     # --- after a crash --------------------------------------------------------------------------------------
 
     def left(self, targets: Iterable[Path]) -> list[tuple[Path, Path]]:
-        """What a process that died left in our folder, each with the target it was for."""
+        """The temporary files that a process that died left in our folder, each with the target it was for."""
         held = self.all_left()
         marks = {self._mark(target): target for target in targets} if held else {}
         return [(temp, marks[mark]) for temp in held if (mark := _before_serial(temp).rpartition(".")[2]) in marks]
@@ -101,7 +101,8 @@ _AROUND = 200
 
 
 class RemovalGuard:
-    """What there is around a file before it is written. Without anything that it must be `beside`, nobody minds it."""
+    """Guards a file that is written into a folder which somebody may be removing, by looking at what is around it
+    before and after. Without anything that it must be `beside`, nothing is looked at."""
 
     def __init__(self, path: Path, beside: Collection[Path]) -> None:
         self._path, self._beside = path, beside

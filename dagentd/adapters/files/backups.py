@@ -138,7 +138,7 @@ def _are_equal(one: Path, other: Path) -> bool:
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    """What cannot be read, as a link that somebody put there, holds nothing of ours."""
+    """Whether it holds just this. One that cannot be read, as a link that somebody put there, holds nothing of ours."""
     try:
         return fileio.holds(path, data)
     except DagentdError:

@@ -95,7 +95,6 @@ def status(path: str | Path) -> os.stat_result:
 
 
 def names(path: str | Path) -> list[str]:
-    """What is in a folder."""
     fd = opened_folder(path)
     try:
         return os.listdir(fd)
@@ -115,7 +114,7 @@ def entries(path: str | Path) -> Iterator[Iterator[os.DirEntry[str]]]:
 
 @contextlib.contextmanager
 def entries_of(worktree: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """What is at its top: as in `place_of`, no link in its place is followed."""
+    """The entries at the top of a worktree: as in `place_of`, no link in its place is followed."""
     with _opened_root(str(worktree)) as top:
         fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=top)
         try:

@@ -60,7 +60,7 @@ def git_dir(worktree: Path) -> Path | None:
 
 
 def common_dir(git_dir: Path) -> Path:
-    """What all worktrees of the repository share: refs, objects, config."""
+    """The git folder that all worktrees of the repository share, with refs, objects and config."""
     pointer = git_dir / "commondir"
     with disk.explained(pointer):  # a worktree may be removed between two looks
         if not pointer.is_file():

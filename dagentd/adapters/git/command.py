@@ -20,8 +20,8 @@ _QUIET = ("git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "--
 
 
 def ask(folder: Path, *arguments: str, told: bytes = b"", answers: tuple[int, ...] = (0,)) -> str:
-    """What git prints, run in a folder and told something on its standard input; a DagentdError with git's own words
-    if it refuses. `answers` are the exit statuses that are none: some commands say "no" by 1."""
+    """Run git in a folder, told something on its standard input, and return what it prints; a DagentdError with git's
+    own words if it refuses. `answers` are the exit statuses that are no refusal: some commands say "no" by 1."""
     try:
         check_descriptors()
         done = subprocess.run(

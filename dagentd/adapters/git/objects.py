@@ -28,7 +28,7 @@ class Commit:
 
 
 class Objects(Protocol):
-    """What a reader of a repository must be able to do. It never writes, and takes no lock."""
+    """Reads a repository, by the library or by the git command. It never writes, and takes no lock."""
 
     def history(self, start: str, count: int) -> list[str]:
         """The ids of a commit and of those before it, by first parents: what was done on this branch. A merge is one

@@ -1,4 +1,4 @@
-"""What two checkouts of a repository changed since they parted: committed, and not yet. No lock is taken."""
+"""Changes of two checkouts of a repository since they parted (merge base): committed, and not yet. No lock is taken."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def _changed(common: Path, base: str, commit: str) -> frozenset[str]:
 
 
 def edited(worktree: Path, among: Collection[str] = ()) -> frozenset[str]:
-    """What was changed there and is not committed, of all files or among these; new files too, but for those in new
-    folders. Nothing where git cannot say."""
+    """The files that were changed there and are not committed, of all files or among these; new files too, but for
+    those in new folders. Nothing where git cannot say."""
     question = (
         "status",
         "--porcelain=v1",

@@ -42,8 +42,8 @@ class Folder:
 
 
 def untracked(objects: Objects, worktree: Path, tracked: Sequence[Entry]) -> tuple[list[Entry], int]:
-    """What git would show as new at the top of the worktree, without looking into folders; and how many more there
-    are, of which git was not asked whether it ignores them."""
+    """The entries that git would show as new at the top of the worktree, without looking into folders; and how many
+    more there are, of which git was not asked whether it ignores them."""
     known = _OURS | {name for _, name, _ in tracked}
     with disk.explained(worktree), beneath.entries_of(worktree) as every:
         kinds = {os.fsencode(one.name): FOLDER if one.is_dir(follow_symlinks=False) else FILE for one in every}
@@ -72,7 +72,7 @@ def list_entries(objects: Objects, top: Sequence[Entry], *, depth: int, room: in
 
 
 def contents(objects: Objects, folders: Sequence[tuple[bytes, str]]) -> list[Folder | None]:
-    """What is in these folders, given by path and id; None for one that this clone does not have."""
+    """The entries of these folders, given by path and id; None for a folder that this clone does not have."""
     trees = objects.read([id for _, id in folders]) if folders else []
     return [
         None if tree is None else Folder(path, entries(tree, len(id) // 2))
@@ -141,8 +141,8 @@ class Snapshot:
 
 
 def snapshot(worktree: Path, own: Path | None = None, *, commits: int, depth: int, entries: int) -> Snapshot:
-    """What can be read, and notes on the rest: it raises nothing that a repository could cause. `own` is its git
-    folder, where that was looked up before."""
+    """Read HEAD, the last commits and the structure as far as they can be read, with notes on the rest: it raises
+    nothing that a repository could cause. `own` is its git folder, where that was looked up before."""
     from dagentd.adapters.git import libgit
 
     try:

@@ -132,8 +132,8 @@ class Gathering:
             return news
 
     def take(self, pace: Pace, timeout: float | None) -> Gathered | None:
-        """What came together, once it has settled, and before that what is told at once; None if that takes too long,
-        or when closed."""
+        """Wait for changes, and take what came together once it has settled, or before that what is told at once; None
+        if that takes too long, or when closed."""
         end = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             while not self._closed:

@@ -124,7 +124,7 @@ _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 class Mounts:
-    """What is mounted where at one moment."""
+    """The file systems that are mounted at one moment, and of which kind a folder's is."""
 
     def __init__(self, table: bytes) -> None:
         self._kinds = _kinds(table)
@@ -224,7 +224,7 @@ class Coverage:
             self.inotify.stop()
 
     def problems(self) -> Iterator[tuple[str, DagentdError]]:
-        """What is wrong now, each with its kind."""
+        """The problems now, each with its kind: folders that are polled, and those that cannot be watched."""
         seen = f"Changes are seen within {self._poller.interval:.0f} s; nothing is lost."
         for reason, count in Counter(self.polled.values()).items():
             if reason == _BY_LIMIT:

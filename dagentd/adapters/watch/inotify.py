@@ -198,7 +198,7 @@ _KEPT = 20  # incidents
 
 @dataclass(frozen=True)
 class Incident:
-    """What went wrong and was put right."""
+    """A failure of watching that was put right."""
 
     at: str
     message: str

@@ -1,4 +1,4 @@
-"""What a shell offers where the cursor is. Asked with every Tab, so nothing heavy is loaded, and nothing goes wrong."""
+"""Tab completion: the words that fit where the cursor is. Asked with every Tab: it loads little, and never fails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Offers = Iterable[tuple[str, str]]  # each with a line about it
 
 
 def complete(shell: str, words: Sequence[str]) -> int:
-    """Whatever is wrong, a line that is being typed is no place to say so."""
+    """Print what fits, and nothing if anything is wrong: a line that is being typed is no place to say so."""
     with contextlib.suppress(Exception):
         given, cut = _rejoined(words) if shell == "bash" else (list(words), "")
         for kind, value, help in _lines(place(given)):

@@ -1,5 +1,5 @@
-"""What may stand where on the command line, from a table that is made from the commands: loading those takes half a
-second, and somebody waits with a finger on the key."""
+"""The grammar of the command line, what may stand where, from a table that is made from the commands: loading those
+takes half a second, and somebody waits with a finger on the key."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Walk:
         return found
 
     def _pass(self, word: str) -> Kind | None:
-        """What the next word must be, if this one says so."""
+        """Go past a word; the kind that the next one must be, if this one says so."""
         if self._only_arguments or not word.startswith("-") or word == "-":
             self._pass_argument(word)
             return None

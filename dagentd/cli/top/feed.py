@@ -1,4 +1,4 @@
-"""What `dagentd top` hears from the daemon: its events as they come, and how things are, seldom."""
+"""The news for `dagentd top` from the daemon: its events as they come, and how things are, seldom."""
 
 from __future__ import annotations
 

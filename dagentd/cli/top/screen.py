@@ -68,7 +68,7 @@ class Screen:
         return columns or _USUAL[0], lines or _USUAL[1]
 
     def keys(self, timeout: float) -> list[str]:
-        """What was typed, as soon as something is or somebody wakes us; nothing after the timeout."""
+        """The keys that were typed, as soon as something is or somebody wakes us; none after the timeout."""
         ready = select.select([sys.stdin, self._awake], [], [], timeout)[0]
         if self._awake in ready:
             self._awake.recv(4096)

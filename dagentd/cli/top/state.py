@@ -1,4 +1,4 @@
-"""What `dagentd top` knows, and what follows from what happens: pure."""
+"""The state of `dagentd top`, and how news and keys change it: pure."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -10, "pagedown": 10, "
 
 
 def typed(state: State, key: str) -> tuple[State, Act | str | None]:
-    """What is to be seen then, and what is to be done."""
+    """The state after a key, and what is to be done."""
     state = replace(state, notice="")
     if state.question is not None:
         what, row = state.question

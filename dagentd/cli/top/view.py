@@ -134,7 +134,7 @@ def _list(state: State, width: int, plain: bool, now: datetime) -> Iterator[tupl
 
 
 def _session(row: Row, state: State, width: int, widest: int, plain: bool, now: datetime) -> Line:
-    """What does not fit is left out from the right; of the name at least the beginning stays, and the share."""
+    """The line of a session. From its right goes what does not fit, but for the beginning of the name and the share."""
     chosen, drawn = row.key == state.selected, 20 if width >= 80 else 10 if width >= 60 else 0
     name = min(widest, max(12, width - drawn - _MARGINS))
     left = width - name - drawn - _MARGINS

@@ -33,7 +33,7 @@ class Compactor:
         self.scales = scales or Scales()
 
     def propose(self, session: Session, settings: Settings, how: How) -> Proposal | None:
-        """What would be done; nothing is changed. None if there is nothing to compact."""
+        """Propose a compaction; nothing is changed. None if there is nothing to compact."""
         parts = self.scales.exactly(session, settings)
         return Proposer(session, settings, self.ledger, parts).propose(how)
 
@@ -103,7 +103,7 @@ class Compactor:
         return f"{done['messagesCompacted']} messages compacted by {done['method']}"
 
     def metrics(self, session: Session, settings: Settings) -> dict[str, Any]:
-        """What compaction did for a session, and what the ledger has of it."""
+        """The figures of a session's compactions, and what the ledger has of it."""
         checkpoint = session.checkpoint() or {}
         stats, parts = session.document().get("stats", {}), self.scales.exactly(session, settings)
         return {
@@ -162,7 +162,7 @@ def described(proposal: Proposal | None) -> dict[str, Any]:
 
 
 def _shown(change: Change) -> dict[str, Any]:
-    """What was taken out is told as it was."""
+    """The item of a change; one that was taken out is told as it was."""
     before = {"before": _item(change.before)} if change.before else {}
     now = change.after or change.before
     return {**_item(now), **before} if now else before

@@ -176,7 +176,7 @@ def compacted(calls: ModelCalls, record: Record, turns: Sequence[Turn], at: str,
 
 
 def _answered(calls: ModelCalls, system: str, record: Record, portion: Portion) -> tuple[list[Operation], int]:
-    """What is accepted of an answer, and how many operations are not."""
+    """Ask about a portion: the operations that are accepted of the answer, and how many are not."""
     held = prompt.record(record)
     room = sum(map(calls.count, (system, held, portion.sent))) // _SHORT
     judge = Judge(record, portion.turns)
@@ -241,7 +241,7 @@ def first_portion(turns: Iterable[Turn], aliases: Mapping[str, str], room: int, 
 
 
 def fitting(text: str, room: int, count: Callable[[str], int]) -> str:
-    """What is surely too long is not counted: two megabytes take a while."""
+    """Cut a text until it fits. One that is surely too long is not counted: two megabytes take a while."""
     if len(text) <= room * LONGEST_TOKEN and count(text) <= room:
         return text
     longest = min(len(text) - 1, room * LONGEST_TOKEN)

@@ -76,7 +76,7 @@ class Proposal:
 
     @property
     def total_after(self) -> int:
-        """What the session weighs then; a short one may become longer by it."""
+        """The size of the session afterwards; a short one may become longer by it."""
         return self.parts.total - self.freed - self.parts.checkpoint + self.after
 
     @property
@@ -86,7 +86,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class _Work:
-    """What is to be compacted; `freed` is the size of the messages that leave."""
+    """The messages to compact; `freed` is the size of those that leave."""
 
     start: Snapshot
     turns: list[Turn]

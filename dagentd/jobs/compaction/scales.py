@@ -45,7 +45,7 @@ class Scales:
         return self.exactly(session, settings)
 
     def fullness(self, session: Session, settings: Settings) -> Full:
-        """What its size asks for. One that is archived, or whose project does not want it, is never due."""
+        """The fullness of a session. One that is archived, or whose project does not want it, is never due."""
         full = fullness(budget_of(settings), self.weigh(session, settings), undone=session.undone)
         wanted = settings.compaction.enabled and session.fields.get("status") != "archived"
         return full if wanted else replace(full, due=False)

@@ -100,7 +100,7 @@ class Plan:
         return node.description.strip() if node and isinstance(node.description, str) else ""
 
     def _of_role(self, session: Mapping[str, Any]) -> dict[str, Any]:
-        """What only some need: who plans is told of all tasks, who develops how far the plan is."""
+        """The fields that only some roles need: who plans is told of all tasks, who develops how far the plan is."""
         role, task = session.get("agentType"), session.get("taskId")
         if role in _PLANNERS:
             return {"tasks": context_document.tasks(self._dag)}
@@ -258,8 +258,8 @@ def _renew(store: Store, folder: SessionFolder, plan: Plan) -> bool:
 
 
 def _session(store: Store, folder: SessionFolder) -> dict[str, Any] | None:
-    """What is known of a session without opening it; one that lies under a task is a session of that task. None while
-    it is being made: its first context told an agent of no task, and whoever makes it asks for one afterwards."""
+    """The fields of a session, which is not opened for them; one that lies under a task is a session of that task. None
+    while it is being made: its first context told an agent of no task, and whoever makes it asks for one afterwards."""
     try:
         known = store.sessions.document(folder) or layout.read_object(folder.document("session"))
     except FileNotFoundError:

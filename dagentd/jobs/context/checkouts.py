@@ -164,7 +164,7 @@ def _checkout(worktree: Path, common: Path, settings: Settings, head: Head | str
 
 
 def _marks(worktree: Path, sources: frozenset[Path]) -> Marks:
-    """What can change without HEAD: those files, which names are at the top, and which of them git ignores."""
+    """The marks of what can change without HEAD: those files, the names at the top, and which of them git ignores."""
     return marks_of([*sorted(sources), worktree, worktree / ".gitignore", *_excludes(worktree)])
 
 
@@ -191,7 +191,7 @@ def _excludes(worktree: Path) -> list[Path]:
 
 
 def _git_dir(worktree: Path) -> Path | None:
-    """What git itself would say to a git folder that is closed to us is a note, and no reason to stop."""
+    """The git folder; what git itself would say to one that is closed to us is a note, and no reason to stop."""
     try:
         return git.git_dir(worktree)
     except DagentdError:

@@ -142,7 +142,7 @@ def read(feature: FeatureFolder, room: int) -> FeatureParts:
 
 
 def misnamed(feature: FeatureFolder) -> Iterator[tuple[Path, str]]:
-    """What somebody wrote in good faith under a name that is not the one: it is understood if it can be, and told."""
+    """Files and fields that somebody named wrongly in good faith: understood where they can be, and told."""
     for name, kind in (("feature.json", Feature), ("dag.json", Dag)):
         with contextlib.suppress(FileNotFoundError, DagentdError, Undecodable):  # which is told for itself
             raw = layout.read_object(feature.path / name)

@@ -67,8 +67,8 @@ def _located(path: Path, worktree: Path) -> tuple[Path, Path]:
 
 
 def way(path: Path, worktree: Path) -> Iterator[Path]:
-    """What decides on where a path leads, each in the folder where it really is: its own name, also if it is refused,
-    because it may be replaced; the links on the way; the file itself."""
+    """The paths that decide where a path leads, each in the folder where it really is: its own name, also if it is
+    refused, because it may be replaced; the links on the way; the file itself."""
     for each in (path, *filter(os.path.islink, path.parents), beneath.real(path)):
         with contextlib.suppress(DagentdError):
             if each.name != "..":
@@ -97,7 +97,7 @@ _MISSED = 50  # of those that are not there, which are waited for
 
 
 def rules(worktree: Path) -> tuple[Text, Text]:
-    """What CLAUDE.md says and what AGENTS.md says, which counts only where there is no CLAUDE.md that can be read. The
+    """The texts of CLAUDE.md and of AGENTS.md, which counts only where there is no CLAUDE.md that can be read. The
     user's own CLAUDE.local.md stands for neither."""
     claude, agents = _Reading(worktree), _Reading(worktree)
     found = claude.take(worktree / "CLAUDE.md") or claude.take(worktree / ".claude" / "CLAUDE.md")
@@ -173,7 +173,7 @@ class _Reading:
         return None
 
     def _miss(self, candidates: list[Path]) -> None:
-        """Whatever the word is, there may be such a file later: an agent writes CLAUDE.md before what it imports."""
+        """Note where an import may be found later: an agent writes CLAUDE.md before what it imports."""
         self._missed += 1
         if self._missed <= _MISSED:
             self._sources.update(*(way(path, self._worktree) for path in candidates))

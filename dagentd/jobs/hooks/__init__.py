@@ -97,7 +97,7 @@ def _unconfiguring(project: Project) -> Changes:
 
 
 def _own_script(project: Project) -> Path:
-    """What a hook that is left alone can run."""
+    """The script that a hook which is left alone can run."""
     return project.own_dir / "hook"
 
 

@@ -31,7 +31,7 @@ class Change:
 
 
 def apply_changes(changes: Mapping[Path, Change]) -> dict[Path, DagentdError]:
-    """What could not be done, and why; the rest is done."""
+    """Apply changes to hooks; those that failed, each with the reason. The rest is done."""
     failed: dict[Path, DagentdError] = {}
     for path, change in changes.items():
         try:

@@ -41,7 +41,7 @@ def _as_before(found: Found, hashes: dict[str, str]) -> bool:
 
 
 def plan_lines(found: Found, action: Action, added: int | None = None) -> list[File]:
-    """What is said of each file. The messages are in the chat, where there are several."""
+    """Report on each file, with the messages at the chat where there are several."""
     new = found.converted
     result = []
     for file in found.unit:
@@ -62,7 +62,7 @@ def failures(unit: Unit, error: DagentdError) -> list[File]:
 
 
 def mark_done(unit: Unit, known: Known) -> list[File]:
-    """What is said of files that were migrated just as they are."""
+    """Report on files that were migrated just as they are."""
     return [_done(str(file.path), known.migrated[file.source.path]) for file in unit]
 
 
@@ -81,7 +81,7 @@ def nobody(_: File) -> None:
 
 
 def plan(store: Store, feature: FeatureFolder, settings: Settings, under: Path | None = None) -> list[File]:
-    """What `run` would do when asked."""
+    """Report what `run` would do when asked."""
     known, settle = sources.known_of(store.sessions, feature), settings.watch.settle_ms / 1000
     return [file for unit in _chosen(feature, under) for file in _planned(unit, known, settle)]
 
@@ -101,7 +101,7 @@ def _planned(unit: Unit, known: Known, settle: float) -> list[File]:
 
 
 def automatic(store: Store, feature: FeatureFolder, settings: Settings, seen: Seen) -> list[File]:
-    """What the daemon does by itself: only files that are not as they were when last looked at are read."""
+    """Migrate as the daemon does by itself: only files that are not as they were when last looked at are read."""
     if store.read_only:
         return []
     if not settings.migration.enabled or store.pauses.of_project():
@@ -113,7 +113,7 @@ def automatic(store: Store, feature: FeatureFolder, settings: Settings, seen: Se
 def run(
     store: Store, feature: FeatureFolder, settings: Settings, under: Path | None = None, tell: Tell = nobody
 ) -> list[File]:
-    """What somebody asked for: everything, or what is under a path; also what was taken back before."""
+    """Migrate as somebody asked for: everything, or what is under a path; also what was taken back before."""
     return running(store, feature, settings, under, tell)()
 
 
@@ -126,7 +126,7 @@ def running(
 
 
 def problems(files: list[File]) -> list[Problem]:
-    """What the user should look at."""
+    """The problems that the user should look at, one for each file that failed."""
     wrong = [(file, DagentdError(file.error or "", path=file.path, hint=file.hint)) for file in files if file.error]
     return [Problem.of(f"migration-{file.action}", error, clock.stamp()) for file, error in wrong]
 
@@ -185,7 +185,7 @@ class _Run:
         return said
 
     def _attempt(self, unit: Unit) -> tuple[list[File], bool]:
-        """What is said of it, and whether that holds until it changes: what is wrong with the disk may pass."""
+        """Migrate, and say whether the result holds until the files change: a problem of the disk may pass."""
         known = self._knowledge()
         for _ in range(_TRIES):
             try:

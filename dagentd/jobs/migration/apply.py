@@ -140,7 +140,7 @@ def rollback(store: Store, feature: FeatureFolder, under: Path | None = None) ->
 
 
 def unseen(project: Project, under: Path | None) -> list[File]:
-    """What may not be looked into: that nothing was found there is not that there is nothing."""
+    """The folders that may not be looked into: that nothing was found there is not that there is nothing."""
     return [
         File(str(error.path), None, None, 0, "failed", error=error.message, hint=error.hint)
         for error in closed(project)

@@ -64,7 +64,7 @@ class File:
 
     @classmethod
     def parse(cls, raw: dict[str, Any]) -> File:
-        """What `raw` gave, as it comes from the daemon."""
+        """Read back what `raw` gave, as it comes from the daemon."""
         rejected = [Rejected(**each) for each in raw["rejected"]]
         more = (raw.get("added"), raw.get("error"), raw.get("hint", ""), raw.get("note"))
         return cls(raw["path"], raw["format"], raw["sessionId"], raw["messages"], raw["action"], rejected, *more)
@@ -83,7 +83,7 @@ class Found:
     converted: Converted
 
     def documents(self) -> dict[str | None, dict[str, Any] | None]:
-        """What the files of lone documents hold in today's shape; the memory has none but its own."""
+        """The contents of lone documents in today's shape, by the name of each; the memory has none but its own."""
         new = self.converted
         return {
             None: None,
@@ -175,14 +175,14 @@ def read_sources(unit: Unit, settle: float) -> Found | None:
 
 
 def _begun(unit: Unit) -> Found:
-    """What is in the session already; the files are its documents by now, and are left to it."""
+    """The originals of what is in the session already; the files are its documents by now, and are left to it."""
     originals = [legacy_files.read(file.path.with_name(f"{file.path.name}.backup"), 0) for file in unit]
     current = [fileio.read(file.path, fileio.CHAT_LIMIT) for file in unit]
     return Found(unit, originals, current, _together(unit, originals))
 
 
 def _versions(found: Found) -> Iterator[list[bytes]]:
-    """What each file may hold while it is being migrated: what it did, or that in today's shape."""
+    """The contents that each file may have while it is being migrated: those it had, or those in today's shape."""
     documents = found.documents()
     for file, first in zip(found.unit, found.contents, strict=True):
         shaped = documents[file.document]
@@ -242,7 +242,7 @@ class Seen:
         self._features.pop(feature.path, None)
 
     def unchanged(self, unit: Unit) -> list[File] | None:
-        """What was said of it the last time, if it is as it was then."""
+        """The report of the last time, if the files are as they were then."""
         known = self._of(unit).files.get(_key(unit))
         return known[1] if known is not None and known[0] == marks_of(unit) else None
 

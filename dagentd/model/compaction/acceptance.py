@@ -60,7 +60,7 @@ def _occurs(exact: re.Match[str], said: str) -> bool:
 
 
 def _said_as_words(path: str) -> list[str]:
-    """What only looks like a path: `create/update/delete`, `Node.js`. What is one stays whole."""
+    """The words of what only looks like a path: `create/update/delete`, `Node.js`. A real path stays whole."""
     if re.fullmatch(r"[a-z]+(?:/[a-z]+)+", path):
         return path.split("/")
     return [path.removesuffix(".js")] if re.fullmatch(r"[a-z]+\.js", path) else [path]
@@ -101,7 +101,7 @@ class Judge:
         self._shown = cache(lambda alias: plain(_all_of(named[alias])))
 
     def judge(self, answered: Iterable[Raw]) -> tuple[list[Operation], list[Bad]]:
-        """What is taken, complete and with the messages by their own ids, and what is not."""
+        """Judge operations: those taken, complete and with the messages by their own ids, and those that are not."""
         good, bad = list[Operation](), list[Bad]()
         for raw in answered:
             try:
@@ -205,7 +205,7 @@ def _check_evidence(target: str, turns: Sequence[Turn], by_user: bool) -> None:
 
 
 def _typed_by_user(turn: Turn) -> str:
-    """What a user typed, also into a call that they refused; not what they pasted, nor what a program said for them."""
+    """The words a user typed, also into a call that they refused; not a paste, nor what a program said for them."""
     if turn.internal:
         return ""
     told = filter(None, map(own_words, turn.tools))
@@ -214,7 +214,7 @@ def _typed_by_user(turn: Turn) -> str:
 
 
 def _said_in(turn: Turn) -> str:
-    """What the user or the assistant said or gave to a tool; not what that returned, which may be anybody's words."""
+    """The words of the user or the assistant, also to a tool; not what that returned, which may be anybody's words."""
     given = (json_text(tool.input) for tool in turn.tools if tool.input is not None)
     return "\n".join([turn.words, *given]) if turn.role in ("user", "assistant") else ""
 
@@ -228,8 +228,8 @@ def _all_of(turn: Turn) -> str:
 
 
 def quote_for(text: str, given: str, said: Sequence[str]) -> str:
-    """What the model gave if a user really said it, else the sentence that is nearest to the text. Nothing where the
-    text is a whole sentence of theirs: a part of one may mean the contrary."""
+    """The quotation for an item: the one that the model gave if a user really said it, else the sentence that is
+    nearest to the text. Nothing where the text is a whole sentence of theirs: a part of one may mean the contrary."""
     every = [sentence for words in said for sentence in sentences(words)]
     if any(_plain(sentence) == _plain(text) for sentence in every):
         return ""

@@ -19,7 +19,7 @@ _FIND = "`dagentd history {}` has what they came from"
 
 @dataclass(frozen=True)
 class Done:
-    """What a compaction did, for the fields that tell of it."""
+    """The figures of a compaction that is done, for the fields that tell of it."""
 
     at: str
     backend: str

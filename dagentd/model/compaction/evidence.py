@@ -1,4 +1,4 @@
-"""What messages show beside words: tools that were used on files, checks that passed or failed."""
+"""Evidence in messages beside words: tools that were used on files, checks that passed or failed."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def begins_with_error(words: str) -> bool:
 
 
 def _words(result: Any) -> str:
-    """What a tool gave back; of an object the part that says what went wrong, else what was printed."""
+    """The text that a tool gave back; of an object the part that says what went wrong, else what was printed."""
     if isinstance(result, dict):
         keys = ("error", "stderr", "message", "output", "stdout", "content")
         told = (conversation.text(result.get(key)) for key in keys)
@@ -164,7 +164,7 @@ _NOTE = re.compile(
 
 
 def unmarked(text: str) -> str:
-    """What was said, without the marks."""
+    """The text without the marks."""
     if "<" in text:
         text = FOLDED.sub("\n", text)
     return _NOTE.sub("", text) if text.startswith("> ") or "\n> " in text else text

@@ -90,7 +90,7 @@ def sources_of(ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def record_of(checkpoint: Mapping[str, Any] | None) -> Record:
-    """What a compaction starts from. What was over already when an earlier version wrote it is left out."""
+    """The record a compaction starts from. Items that were over when an earlier version wrote them are left out."""
     summary = (checkpoint or {}).get("summary")
     told: Mapping[str, Any] = summary if isinstance(summary, Mapping) else {}
     held = (item for item in items_of(checkpoint) if item.pinned or not item.text.startswith(_RESOLVED))
@@ -141,7 +141,7 @@ def quotes_of(items: Any) -> dict[tuple[str, str], str]:
 
 
 def _entries(summary: Any) -> dict[tuple[str, str], Any]:
-    """What stands in the lists, each once; the line that says how many left is no entry."""
+    """The entries of the lists, each once; the line that says how many left is no entry."""
     lists: Mapping[str, Any] = summary if isinstance(summary, Mapping) else {}
     return {(name, _key(entry)): entry for name in LISTS for entry in _list(lists.get(name)) if _is_item(entry)}
 

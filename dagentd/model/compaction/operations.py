@@ -54,7 +54,7 @@ class Supersede:
 
 @dataclass(frozen=True)
 class Drop:
-    """What should never have been an item."""
+    """Taken out: it should never have been an item."""
 
     item: str
     sources: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Set:
-    """What it is all about, or the next step."""
+    """The goal of it all, or the next step, in new words."""
 
     field: Literal["goal", "next"]
     text: str
@@ -123,7 +123,7 @@ def _twin(held: Mapping[str, Item], item: Item) -> Item | None:
 
 @dataclass(frozen=True)
 class Change:
-    """What became of an item; `before` is None for what was added, `after` for what was taken out."""
+    """A change of an item; `before` is None for what was added, `after` for what was taken out."""
 
     kind: Literal["added", "moved", "resolved", "superseded"]
     before: Item | None
@@ -131,7 +131,7 @@ class Change:
 
 
 def compared(before: Sequence[Item], after: Sequence[Item]) -> list[Change]:
-    """What changed between two states of the items: what came and was replaced in between was never seen by anybody."""
+    """The changes between two states: an item that came and was replaced in between was never seen by anybody."""
     old, now = {item.id: item for item in before}, {item.id: item for item in after}
     found = [Change("resolved", item, None) for item in before if item.id not in now]
     for item in after:

@@ -1,4 +1,4 @@
-"""What a model is asked: the record, the messages as plain text under short names, and the operations it may answer."""
+"""The prompt of a model: the record, the messages as plain text under short names, the operations it may answer."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def message(turn: Turn, alias: str) -> str:
 
 
 def _without_length(turn: Turn) -> str:
-    """What was said whole; of what a tool was given and printed the beginning and the end."""
+    """The text of a message: all that was said, and the beginning and the end of what a tool was given and printed."""
     if turn.role not in ("user", "assistant"):
         return middle_cut(turn.text, _LONG)
     text = FOLDED.sub(lambda block: middle_cut(block[0], _LONG), turn.text) if "<" in turn.text else turn.text

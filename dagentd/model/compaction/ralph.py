@@ -16,7 +16,7 @@ _LONGEST = 500  # characters of a name or an error: all of this is in every requ
 
 
 def plan_progress(plan: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a developer needs to know before each iteration; None if the plan says nothing of it."""
+    """The progress that a developer needs to know before each iteration; None if the plan says nothing of it."""
     entries = plan.get("checklist")
     checks = [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
     failing = [_told(each, "id", "description", "error") for each in checks if each.get("status") in FAILED]

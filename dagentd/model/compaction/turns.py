@@ -68,7 +68,7 @@ def _content(raw: Mapping[str, Any], metadata: Mapping[str, Any]) -> Any:
 
 
 def _is_result(raw: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
-    """What came in as a tool's result stays one, whatever role a migration gave it."""
+    """Whether it came in as a tool's result: it stays one, whatever role a migration gave it."""
     told = (raw.get("type"), *(metadata.get(key) for key in ("type", "originalType", "originalRole")))
     return any(isinstance(each, str) and _RESULT.search(each) for each in told)
 

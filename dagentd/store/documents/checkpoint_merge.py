@@ -76,9 +76,9 @@ def _standing(ours: dict[str, Any], doc: OutsideDocument) -> list[Any]:
 
 
 def _bases(state: State, doc: OutsideDocument) -> list[dict[str, Any]]:
-    """What its writer may have read. The app raises the version when it writes: one without a position that has the
-    version of ours is made from the one before, or an edit of ours. Of a leftover, whatever was in ours since may
-    have come from it and been resolved."""
+    """The checkpoints that its writer may have read. The app raises the version when it writes: one without a position
+    that has the version of ours is made from the one before, or an edit of ours. Of a leftover, whatever was in ours
+    since may have come from it and been resolved."""
     bases = [base_checkpoint(state, doc) or {}]
     version = doc.raw.get("version")
     if doc.pos is None and isinstance(version, int) and (before := state.checkpoint_of_version(version - 1)):
@@ -105,7 +105,7 @@ def _summary(doc: dict[str, Any]) -> dict[str, Any]:
 def _merge_summary(
     bases: list[dict[str, Any]], theirs: dict[str, Any], ours: dict[str, Any], stay: dict[str, Any], pinned: list[Any]
 ) -> dict[str, Any]:
-    """Whatever of ours is in `stay` or pinned stays."""
+    """Merge the summaries; all of ours that is in `stay` or pinned stays."""
     merged = {**ours, **{k: v for k, v in theirs.items() if k not in LISTS and bases[0].get(k) != v}}
     for name in _lists(theirs):
         known, fixed = [_items(base, name) for base in bases], _items(stay, name) + pinned
@@ -119,7 +119,7 @@ def _lists(theirs: dict[str, Any]) -> list[str]:
 
 
 def _merge_list(bases: list[list[Any]], theirs: list[Any], ours: list[Any], fixed: list[Any]) -> list[Any]:
-    """What is in one base only may be no news to its writer, nor something that it took away."""
+    """Merge a list. An item of one base only may be no news to its writer, nor something that it took away."""
     stay = [item for item in ours if item in fixed or item in theirs or any(item not in base for base in bases)]
     return stay + [item for item in theirs if item not in stay and all(item not in base for base in bases)]
 

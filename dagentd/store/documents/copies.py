@@ -49,7 +49,7 @@ def barred_files(state: State) -> set[str]:
 
 
 def is_copy(raw: Raw) -> bool:
-    """What we import keeps the time that it has in the file."""
+    """Whether another program copied it: a message that we import keeps the time that it has in the file."""
     found = origin(raw)
     return found is not None and found.time != moments.canonical(raw.get("timestamp"))
 
@@ -116,7 +116,7 @@ def _beginning(state: State, entries: Sequence[Raw]) -> dict[str, Entry]:
 
 
 def _like(state: State, messages: Iterable[Raw]) -> Iterator[tuple[Entry, Raw]]:
-    """Whatever the journal has with the content of one of these, in order."""
+    """All entries of the journal with the content of one of these, in order."""
     cores = {records.core({**raw, "role": role}) for raw in messages for role in (*_ROLES, raw.get("role"))}
     for entry in state.entries.everything():
         if entry.core in cores:

@@ -36,7 +36,7 @@ class DocumentWriter:
         self.due = 0.0  # when to write next
 
     def mark(self, name: str) -> int:
-        """What a document is made from: another number means another document."""
+        """The position that a document is made from: another number means another document."""
         state = self._journal.state
         return {"chat": state.chat_pos, "session": state.pos}.get(name, state.checkpoint_pos)
 
@@ -60,7 +60,7 @@ class DocumentWriter:
         return self._memory or self._files["memory"].digest is not None
 
     def there(self) -> list[Path]:
-        """What must be there, or the session is being removed."""
+        """The files that must be there, or the session is being removed."""
         shown = [each.path for each in self._files.values() if each.digest is not None]
         return [self._folder.journal, *shown, *self._signs()]
 

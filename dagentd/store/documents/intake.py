@@ -146,8 +146,8 @@ class Intake:
             self.merge_documents({each.name: (raw, data)})
 
     def take_additions(self, path: Path, data: bytes) -> bool:
-        """What is new in these bytes of a chat, which are forgotten if they make no sense: whoever is writing just now
-        will be heard again."""
+        """Take in what is new in these bytes of a chat, which are forgotten if they make no sense: whoever is writing
+        just now will be heard again."""
         try:
             raw = self._files["chat"].parse(data)
         except Undecodable:

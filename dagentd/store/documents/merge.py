@@ -61,8 +61,8 @@ def merge(state: State, outside: OutsideDocuments, at: str, settled: Callable[[E
 
 
 def _without_position(outside: OutsideDocuments) -> dict[str, str]:
-    """What a chat without any of our messages is taken for depends on the documents beside it and on when it is read:
-    it is read once. Whoever dies before it is replaced must not take the rest of a compaction for a clear."""
+    """The marks of documents without a position. What such a chat means depends on the documents beside it and on when
+    it is read: so it is once. Whoever dies before it is replaced must not take the rest of a compaction for a clear."""
     found = {"chat": outside.chat, "checkpoint": outside.checkpoint}
     return {name: doc.mark for name, doc in found.items() if doc and not doc.ours}
 
@@ -186,7 +186,7 @@ def _knew(entry: Entry, pos: int | None, copied: bool) -> bool:
 
 
 def _removed(state: State, found: list[Found], pos: int, at: str) -> list[Record]:
-    """What a writer saw at `pos` and took away. What arrived, left or returned after `pos` stands."""
+    """The departure of what a writer saw at `pos` and took away. What came, left or returned after `pos` stands."""
     present = {one.id for one in found}
     gone = [entry.id for entry in state.ordered() if entry.moved <= pos and entry.id not in present]
     return [records.left(gone, "external", at)] if gone else []

@@ -150,7 +150,7 @@ class Projection:
         return True
 
     def close(self) -> None:
-        """What could not be taken in stays for the next start."""
+        """Let go of replaced files; those with something that could not be taken in stay for the next start."""
         for late in self.replaced:
             if fileio.digest(late.old.read()) == late.old.seen:
                 late.old.close()

@@ -87,7 +87,7 @@ class Projections:
                 each.vanished = clock.monotonic() if first.digest(each.name) is None else None
 
     def _know_again(self, first: FirstLook) -> None:
-        """What was taken in before this process began and is still there as it was."""
+        """Know again what was taken in before this process began and is still there as it was."""
         for name, mark in self._journal.state.seen.items():
             if (data := first.again(name, mark)) is not None:
                 self._files[name].accept(data, first.documents()[name])
@@ -187,7 +187,7 @@ class Projections:
     # --- what is due --------------------------------------------------------------------------------------
 
     def there(self) -> list[Path]:
-        """What must be there, or the session is being removed."""
+        """The files that must be there, or the session is being removed."""
         return self._output.there()
 
     def tend(self, now: float) -> float | None:
@@ -214,7 +214,7 @@ class Projections:
         return not self._journal.file.broken
 
     def _readable(self, now: float) -> bool:
-        """What could not be read for a reason that may have passed is read again: nobody may come to look."""
+        """Read again what a passing reason kept from being read: nobody may come to look. Whether all is read now."""
         if self._refused_for_now() and now >= self._next_look:
             self._try(now, self._look_again)
             self._next_look = now + self._longer() if self._refused_for_now() else 0.0

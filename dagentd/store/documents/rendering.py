@@ -1,4 +1,4 @@
-"""What the projections of a session look like: bytes made from its state."""
+"""The bytes of a session's projections, made from its state."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def shows(data: bytes, lines: list[bytes]) -> bool:
 
 
 def extra_of(data: bytes) -> dict[str, Any]:
-    """What stands behind the messages of a chat in exactly this form."""
+    """The fields that stand behind the messages of a chat in exactly this form."""
     end = data.find(_END)
     rest: dict[str, Any] = jsontext.decode_own(b"{" + data[data.index(b"]", max(end, 0)) + 2 :])
     return rest

@@ -121,7 +121,7 @@ class Index:
         self._owners: weakref.WeakValueDictionary[int, JournalIndex] = weakref.WeakValueDictionary()
 
     def journal(self, path: Path) -> JournalIndex:
-        """What is held of this path belongs to whoever asked last: a worktree may be made again while the session of
+        """The index of a path, which belongs to whoever asked last: a worktree may be made again while the session of
         the former one is yet to close. Where the disk does not allow it, or the index was found damaged, in memory."""
         name = _text(str(path))
         try:
@@ -190,7 +190,7 @@ class JournalIndex:
 
     @property
     def void(self) -> bool:
-        """What was saved is not there any more: the journal must be read again."""
+        """Whether what was saved is not there any more: the journal must be read again."""
         return self._index.beginnings != self._beginnings or not self._index.belongs_to(self, self._key)
 
     @contextlib.contextmanager
@@ -278,7 +278,7 @@ def connect(path: Path | None, schema: str, version: int) -> sqlite3.Connection:
 
 
 def damage(path: Path) -> str | None:
-    """What is wrong with a database that nobody uses, in words, if it is there. `immutable` has SQLite make no files
+    """The damage of a database that nobody uses, in words; None if there is none. `immutable` has SQLite make no files
     beside it."""
     if not path.exists():
         return None

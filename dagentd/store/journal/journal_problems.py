@@ -1,4 +1,4 @@
-"""What can be wrong with a journal, in words."""
+"""Problems of a journal, in words."""
 
 from __future__ import annotations
 

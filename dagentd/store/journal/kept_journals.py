@@ -47,7 +47,7 @@ class KeptJournals:
         return [self.folder / match[0] for match in sorted(matches, key=lambda match: int(match[1]))]
 
     def _names(self) -> list[str]:
-        """What is behind a link was not kept by us."""
+        """The names in the folder of kept journals; none behind a link, which was not put there by us."""
         if not beneath.is_own_folder(self._project, self.folder):
             return []
         try:

@@ -65,8 +65,8 @@ def empty_checkpoint(at: str) -> dict[str, Any]:
 
 
 def base(documents: Documents, said: list[dict[str, Any]]) -> dict[str, Any]:
-    """What was counted before the messages that are in chat, as `Totals` has it. Documents that do not agree were
-    written one after the other: the highest number is the latest."""
+    """The counts before the messages that are in chat, as `Totals` has them. Documents that do not agree were written
+    one after the other: the highest number is the latest."""
     session, chat, checkpoint = (documents.get(name, {}) for name in ("session", "chat", "checkpoint"))
     stats, compacted, info = (
         _object(session, "stats"),
@@ -123,8 +123,8 @@ class Recalled:
 
 
 def recall(journal: Journal, index: JournalIndex, entries: list[Path], look: Callable[[], Remains]) -> Recalled | None:
-    """What the index knows of this journal, if that does not hold it any more: it was overwritten while we were away.
-    One that begins otherwise is another session's."""
+    """The state that the index knows of this journal, if that does not hold it any more: it was overwritten while we
+    were away. One that begins otherwise is another session's."""
     try:
         header = index.header()
         if not header or _is_whole(journal, header, index) or not _is_same(journal, header):
@@ -142,7 +142,7 @@ def recall(journal: Journal, index: JournalIndex, entries: list[Path], look: Cal
 
 
 def _read_on(journal: Journal, known: State) -> None:
-    """What follows where the index ends came since it was saved, wherever before that the journal was damaged."""
+    """Apply what follows the end of the index: it came since, wherever before that the journal was damaged."""
     first = journal.bytes_at(known.pos - 1, max(journal.size, known.pos)).find(b"\n")
     for line in (line for group in journal.groups(known.pos + first) for line in group) if first >= 0 else ():
         known.apply(line.record, line.start, line.data)
@@ -174,8 +174,8 @@ def is_known(journal: Journal, index: JournalIndex) -> bool:
 
 
 def unsealed(journal: Journal, state: State) -> Lack:
-    """What the sealed parts of its kept file have and the journal lacks: it was overwritten while we were away, and no
-    index knows what it held."""
+    """The records that the sealed parts of its kept file have and the journal lacks: it was overwritten while we were
+    away, and no index knows what it held."""
     data = kept_journals.SealedCopy(journal.kept).read(0, fileio.CHAT_LIMIT) if journal.kept is not None else b""
     if journal.bytes_at(0, len(data)) == data:
         return Lack([])
@@ -253,7 +253,7 @@ def recover_lost(folder: SessionFolder, kept: KeptJournals, state: State, docume
 
 @dataclass(frozen=True)
 class Other:
-    """What a journal holds that is not the session's own: all its messages, which of them left chat, its checkpoint."""
+    """Messages and checkpoint of a journal that is not the session's own, and which of the messages left chat."""
 
     said: list[dict[str, Any]]
     left: list[str]

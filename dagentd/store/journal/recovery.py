@@ -185,8 +185,8 @@ def _holds(line: bytes, whole: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Lack:
-    """What a journal lacks: the records that put it back, of how many messages, and which are nowhere any more, each
-    with its time."""
+    """The records that put back what a journal lacks, of how many messages these are, and which messages are nowhere
+    any more, each with its time."""
 
     records: list[Record]
     put_back: int = 0
@@ -200,9 +200,9 @@ def lacking(
     at: str,
     left: Collection[str] | None = None,
 ) -> Lack:
-    """What brings `found`, the state of the journal as it is now, to what was `known`. `read` gives a message's record
-    from where it still is. Of a message that the journal has, a content that was not known stands. Where what was known
-    need not be the later of the two, all that the journal says stands, also of whom it says that they `left`."""
+    """Records that bring `found`, the state of the journal as it is, to what was `known`. `read` gives a message's
+    record from where it still is. Of a message that the journal has, a content that was not known stands. Where what
+    was known need not be the later of the two, all that the journal says stands, also of whom it says they `left`."""
     everything = known.entries.everything()
     messages = _messages(everything, found, read, at, at_end=left is None)
     brought = {record.body["message"]["id"] for record in messages if record.t == "message"}

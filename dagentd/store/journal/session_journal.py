@@ -189,7 +189,7 @@ class SessionJournal:
         self.tell = _nobody
 
     def _secure(self) -> None:
-        """What is known of the journal where damage to it does not reach."""
+        """Save what is known of the journal where damage to it does not reach."""
         with contextlib.suppress(DagentdError):  # the index is a cache
             self.state.save()
         self.seal(everything=True)
@@ -229,7 +229,7 @@ class SessionJournal:
         return Remains(self._kept, self.folder.id, lines={str(raw.get("id")): jsontext.encode(raw) for raw in shown})
 
     def _bring_back(self, known: opening.Recalled) -> Lack:
-        """What the index knows goes back in before that is read anew: who died in between had lost it for good."""
+        """Put back what the index knows, before the journal is read anew: who died in between had lost it for good."""
         held = recovery.read_state(self.file, Index(None).journal(self.file.path))
         if tail := self.file.cut_tail():
             self.note("torn", journal_problems.torn(tail))
@@ -300,7 +300,7 @@ class SessionJournal:
             raise journal_problems.newer(self.folder.journal, self.state.unknown)
 
     def _append(self, lines: list[journals.Lined]) -> None:
-        """What is right whatever others did to the journal."""
+        """Append what is right whatever others did to the journal."""
         try:
             self._put(lines)
         except Lost:
@@ -341,7 +341,7 @@ class SessionJournal:
         raise journal_problems.keeps_altering(self.folder.journal)
 
     def _go_on(self, mended: Repaired | None) -> list[journals.Lined]:
-        """What is yet to be appended."""
+        """Go on with the journal that was mended; the lines that are yet to be appended."""
         if mended is None:
             self.gone = journal_problems.gone(self.folder)
             raise self.gone
@@ -372,7 +372,7 @@ class SessionJournal:
         self._note_lost()
 
     def _note_lost(self) -> None:
-        """What is listed, also by a process before this one, and did not come back."""
+        """Tell of messages that are listed as lost, also by a process before this one, and did not come back."""
         journal = self.folder.journal
         try:
             count = recovery.count(journal, lambda one: self.state.find(one) is not None)

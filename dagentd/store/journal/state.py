@@ -1,4 +1,4 @@
-"""What a journal says: its records applied one after the other, with the index holding what is not needed now."""
+"""The state of a journal: its records applied one after the other, with the index holding what is not needed now."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from dagentd.store.journal.index import Entry, JournalIndex, stamp_of
 
 @dataclass
 class Totals:
-    """What `stats` are made from. `messages` counts since the last clear, `cleared` those before it; tokens are those
-    that calls reported."""
+    """The counts for `stats`. `messages` counts since the last clear, `cleared` those before it; tokens are those that
+    calls reported."""
 
     messages: int = 0
     cleared: int = 0

@@ -56,7 +56,7 @@ class Catalogue:
         return [*self.folders(), *self.gone()]
 
     def gone(self, session_id: str | None = None) -> list[GoneFolder]:
-        """What was kept of sessions whose worktree is gone, of each the oldest first. `session_id` may also name one
+        """The folders kept of sessions whose worktree is gone, of each the oldest first. `session_id` may also name one
         of several with its number, as in `pm-feature-login.1`."""
         taken_back = [folder for feature in self.features() for folder, _ in rolled_back.in_feature(feature)]
         found = orphans.orphan_folders(self._project, self._kept, [*self.folders(), *taken_back])

@@ -163,7 +163,7 @@ def read(path: Path, settle: float) -> Content:
 
 
 def read_back(path: Path, settle: float) -> Any:
-    """What a document holds that we have just written; read with patience if another program writes it too."""
+    """Read a document back that we have just written; with patience if another program writes it too."""
     try:
         return jsontext.decode_own(fileio.read(path, fileio.CHAT_LIMIT))
     except ValueError:
@@ -210,7 +210,7 @@ def is_backed_up(path: Path, data: bytes) -> bool:
 
 
 def backup_with(path: Path, sha256: str) -> bytes | None:
-    """What a backup of a file holds, found by its hash."""
+    """The content of a file's backup, found by its hash."""
     for held in backups.of(path):
         data = fileio.read(held, fileio.CHAT_LIMIT)
         if hashlib.sha256(data).hexdigest() == sha256:

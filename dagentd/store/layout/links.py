@@ -147,7 +147,7 @@ def _session(feature: FeatureFolder, name: object) -> SessionFolder | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What is not there, or cannot be read, names nothing."""
+    """Read a document that names sessions. One that is not there, or cannot be read, names nothing."""
     try:
         return layout.read_object(path)
     except (FileNotFoundError, DagentdError):

@@ -95,8 +95,8 @@ def _names(folder: Path) -> list[str]:
 
 
 def last_words(journal: Path) -> dict[str, Any] | None:
-    """What the last record of a journal sets, if that takes the session back. This is asked at every listing, so of a
-    message that is last only the end is read, whatever its size: a record that takes back says so at its end."""
+    """Read what the last record sets, if that takes the session back. This is asked at every listing, so of a message
+    that is last only the end is read, whatever its size: a record that takes back says so at its end."""
     try:
         line = _last_line(journal)
         if not line.startswith(b'{"t": "session"'):  # spares parsing nearly all
@@ -110,7 +110,7 @@ def last_words(journal: Path) -> dict[str, Any] | None:
 
 
 def first_words(journal: Path) -> dict[str, Any]:
-    """What the first record of a journal sets."""
+    """The fields that the first record of a journal sets."""
     try:
         with fileio.opened(journal) as lines:
             changes = records.parse(lines.readline())[0].body.get("set")

@@ -35,7 +35,7 @@ WatchedFolders = dict[Path, Place]
 
 
 def of_project(project: Project) -> WatchedFolders:
-    """What holds its trees. The root of the repository is a checkout too and comes with its tree."""
+    """The folders of its trees. The root of the repository is a checkout too and comes with its tree."""
     whole = _asks(Survey())
     return {
         project.root / layout.WORKTREES: Place(folders=whole, all=whole),

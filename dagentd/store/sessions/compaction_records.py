@@ -33,8 +33,8 @@ class Seen:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a compaction starts from: all that is in chat, and the checkpoint with the position of its record. `past` is
-    how many compactions it does once more."""
+    """The start of a compaction: all that is in chat, and the checkpoint with the position of its record. `past` is how
+    many compactions it does once more."""
 
     messages: tuple[Seen, ...]
     checkpoint: dict[str, Any]
@@ -57,8 +57,8 @@ def snapshot(journal: SessionJournal) -> Snapshot:
 
 
 def earlier(journal: SessionJournal, backend: str) -> Snapshot:
-    """What the last compactions that `backend` made started from: the messages that left by them, and the checkpoint
-    before the first of them."""
+    """The start of the last compactions that `backend` made: the messages that left by them, and the checkpoint before
+    the first of them."""
     with journal.lock:
         state = journal.state
         state.compactions.last(journal.folder.id, state.checkpoint_pos)
@@ -114,7 +114,7 @@ def _replaced(journal: SessionJournal, start: Snapshot, late: bool) -> list[Comp
 
 
 def _covered(before: Any, now: Any) -> Any:
-    """What the messages of all rounds are: a checkpoint stands for each of them, and not only for the last."""
+    """The figures of the messages of all rounds: a checkpoint stands for each of them, and not only for the last."""
     if not isinstance(before, dict) or not isinstance(now, dict) or not before.get("messagesCompacted"):
         return now
     counts = [info.get("messagesCompacted") for info in (before, now)]
@@ -192,7 +192,7 @@ def _undo(journal: SessionJournal, last: Compacted, at: str) -> Record:
 
 
 def _with_pins(before: dict[str, Any], now: dict[str, Any] | None) -> dict[str, Any]:
-    """What was pinned or unpinned since stays so."""
+    """The checkpoint from before, with items pinned and unpinned as they are now."""
     pinned = {item.id: item.pinned for item in items_of(now)}
     items = items_of(before)
     if all(pinned.get(item.id, item.pinned) == item.pinned for item in items):

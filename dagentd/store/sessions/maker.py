@@ -103,7 +103,7 @@ class SessionMaker:
         return session
 
     def complete(self, session: Session, fields: dict[str, str], leads: bool = False) -> None:
-        """What a new session has beside its journal; a crash may have come between."""
+        """Make what a new session has beside its journal; a crash may have come between."""
         session.describe()
         link = Link.of(session.folder.feature, session.id, fields, leads)
         if (late := link.make(self._resources.settle, self._resources.temps)) is not None:
@@ -277,7 +277,7 @@ class Importer:
         return Imported(session, {raw["id"]: line for raw, line in zip(new.messages, lines, strict=True)}, True)
 
     def complete(self, session: Session, new: Converted) -> None:
-        """What a new session has beside its journal."""
+        """Make what a session that was migrated has beside its journal."""
         for name, raw in (("context", new.context), ("agent-description", new.agent_description)):
             if raw is not None and session.read(name) is None:
                 session.replace(name, raw)

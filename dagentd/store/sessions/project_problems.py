@@ -1,4 +1,4 @@
-"""What is wrong in one project: with its folders, and with its sessions: now, or when they were closed."""
+"""The problems of one project: with its folders, and with its sessions: now, or when they were closed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ProjectProblems:
             self._unserved[folder.journal] = Problem.of(f"session-{folder.id}", error, clock.stamp())
 
     def came_of(self, path: Path, error: DagentdError | None) -> None:
-        """What was to be done with a file failed, or was done."""
+        """Note that there was no room or descriptor for a file; whatever else came of it ends that."""
         if isinstance(error, LimitReached):
             self._short[path] = error
         else:

@@ -202,8 +202,8 @@ class Remover:
 
 
 def take_link_back(link: Link, was_there: bool, settle: float, temps: Temps) -> list[LateEdit]:
-    """What is still to be looked at when it has settled, if there is anything. A link that `was_there` before the
-    migration stays."""
+    """Take a link back; the files that are to be looked at again when they have settled, if there are any. A link that
+    `was_there` before the migration stays."""
     try:
         data = fileio.read(link.path)
         if _put_back(link.path, data, _before(link, layout.decoded(link.path, data), was_there), temps):
@@ -339,7 +339,7 @@ def barred(session: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def migrations(session: dict[str, Any]) -> list[dict[str, str]]:
-    """What a session says it was migrated from; another program may have written anything there."""
+    """The files that a session says it was migrated from; another program may have written anything there."""
     return [each for each in _listed(session, "migratedFrom") if {"path", "sha256"} <= each.keys()]
 
 

@@ -59,11 +59,11 @@ class Tended(Protocol):
 
     @property
     def failing(self) -> bool:
-        """What it had to do could not be done and waits for better times: nobody who stops waits for those."""
+        """Whether its work could not be done and waits for better times: nobody who stops waits for those."""
 
     @property
     def idle(self) -> bool:
-        """What it has to do later can be done at any time: nobody who stops waits for it either."""
+        """Whether its later work can be done at any time: nobody who stops waits for it either."""
 
 
 class Projector:
@@ -111,7 +111,7 @@ class Projector:
         return True
 
     def _next(self) -> tuple[Tended, float] | None:
-        """What is due, and by how many seconds it is early: what failed is tried a last time when we stop."""
+        """The next that is due, and by how many seconds it is early: what failed is tried a last time when we stop."""
         with self._changed:
             while True:
                 now = clock.monotonic()

@@ -108,7 +108,7 @@ class Session:
         return session_reads.chat(self._journal)
 
     def said(self, count: Callable[[str], int]) -> list[Said]:
-        """What requests have of the messages in chat, with the size of each."""
+        """The messages in chat as requests have them, with the size of each."""
         return session_reads.said(self._journal, count)
 
     def messages(self, limit: int = 10, include_internal: bool = False) -> tuple[list[dict[str, Any]], int]:
@@ -129,7 +129,7 @@ class Session:
             return session_reads.history(self._journal, before, limit)
 
     def moves(self) -> list[dict[str, Any]]:
-        """What left chat and what came back, in order: each time with the ids, and why."""
+        """The moves out of chat and back, in order: each with the ids, and why."""
         return session_reads.moves(self._journal)
 
     def compactions(self) -> list[session_reads.Move]:
@@ -165,11 +165,11 @@ class Session:
         return self._journal.state.checkpoint_pos
 
     def snapshot(self) -> Snapshot:
-        """What a compaction starts from."""
+        """The state that a compaction starts from."""
         return compaction_records.snapshot(self._journal)
 
     def before(self, backend: str) -> Snapshot:
-        """What the last compactions by `backend` started from, for doing them once more."""
+        """The state that the last compactions by `backend` started from, for doing them once more."""
         return compaction_records.earlier(self._journal, backend)
 
     def read(self, name: str) -> dict[str, Any] | None:

@@ -61,7 +61,7 @@ def history(journal: SessionJournal, before: str | None, limit: int) -> tuple[li
 
 
 def moves(journal: SessionJournal) -> list[dict[str, Any]]:
-    """What left chat and what came back, in order. The journal is read from its beginning, by a reader of its own."""
+    """The moves out of chat and back, in order. The journal is read from its beginning, by a reader of its own."""
     reader = Journal.open_read(journal.file.path)
     try:
         return [_move(line.record) for group in reader.groups() for line in group if line.record.t in ("left", "back")]
@@ -128,7 +128,7 @@ def tokens(journal: SessionJournal, count: Callable[[str], int]) -> int:
 
 
 def said(journal: SessionJournal, count: Callable[[str], int]) -> list[Said]:
-    """What requests have of the messages in chat. Nobody who adds one waits for this."""
+    """The messages in chat as requests have them. Nobody who adds one waits for this."""
     tokens(journal, count)
     with journal.lock:
         held = [(entry, entry.line or b"{}", entry.tokens) for entry in journal.state.ordered()]

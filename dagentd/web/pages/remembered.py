@@ -1,4 +1,4 @@
-"""What is remembered in a project: the user's decisions and agents' notes, and the form that adds one."""
+"""The page of a project's memory: the user's decisions and agents' notes, and the form that adds one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents used: tokens by day, model and worktree, as bars and as a table."""
+"""The page of agents' usage: tokens by day, model and worktree, as bars and as a table."""
 
 from __future__ import annotations
 

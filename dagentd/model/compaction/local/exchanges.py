@@ -87,7 +87,7 @@ def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
 
 
 def _is_wordless(said: Typed, turn: Turn) -> bool:
-    """What is answered next belongs to it and not to the request before; the program's own notices have words."""
+    """Whether it says nothing: what is answered next belongs to it, not to the request before. Notices have words."""
     return not said.text and not turn.tools and (bool(said.pasted) or not re.search(r"\w", turn.words))
 
 
@@ -119,8 +119,8 @@ def _taken(tool: ToolUse, source: str, current: Exchange, calls: dict[str, tuple
 
 
 def own_words(use: ToolUse) -> str | None:
-    """What a user typed into a call that they refused, or answered to a question. Only what the program itself says
-    for them: a file that begins with its words is no user."""
+    """The text that a user typed into a call that they refused, or answered to a question. Only what the program itself
+    says for them: a file that begins with its words is no user."""
     if not use.result or (use.failed is not True and not _WRITING.search(use.name) and not _ASKING.search(use.name)):
         return None
     if _REFUSED.match(use.result) or (_ASKING.search(use.name) and _ANSWERED.match(use.result)):

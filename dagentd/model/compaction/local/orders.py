@@ -1,5 +1,5 @@
-"""What a user typed, and the sentences of it that forbid, demand or choose: a short table of words, and nothing
-cleverer."""
+"""The user's orders: the text that they typed, and the sentences of it that forbid, demand or choose, by a short table
+of words, and nothing cleverer."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def standing(found: Sequence[Order]) -> list[Order]:
 
 
 def _named(text: str) -> frozenset[str]:
-    """What it takes the place of, where it says so."""
+    """The words for what an order takes the place of, where it says so."""
     match = _REPLACES.search(text)
     return content(match[1] or match[2] or "") if match else frozenset()
 

@@ -168,14 +168,14 @@ def _told(each: Exchange, last: bool) -> tuple[str, str, list[str]]:
 
 
 def _beside_orders(each: Exchange) -> str:
-    """What was asked without the orders in it, which stand among the decisions; unless there was nothing else."""
+    """The request without the orders in it, which stand among the decisions; unless there was nothing else."""
     said = {one.text for one in each.orders}
     rest = [one for one in sentences(each.asked[: 2 * _ASKED]) if one not in said]
     return " ".join(rest) if has_substance(" ".join(rest)) or not said else each.asked
 
 
 def _write_todos(writer: _Writer, found: Sequence[Exchange]) -> str:
-    """What is open of the todo list, and its next step."""
+    """Write what is open of the todo list; its next step."""
     known = [
         (item.text, "in_progress" if item.list == "inProgress" else "pending", item.sources[0])
         for item in writer.take("todo")
