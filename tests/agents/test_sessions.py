@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters import clock
+from dagentd.adapters.files import beneath
 from dagentd.agents import checkpoint, removing, usage
 from dagentd.agents import reading as reading_module
 from dagentd.agents.following import Following
@@ -20,7 +21,7 @@ from dagentd.agents.known import Known
 from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Sessions
 from dagentd.agents.table import AGENTS
-from dagentd.errors import Conflict, CorruptFile, InvalidInput, NotFound
+from dagentd.errors import Conflict, CorruptFile, InvalidInput, NotAllowed, NotFound
 from dagentd.model import scrubbing, times
 from dagentd.model.project import Project
 from dagentd.settings.tables import Agents
@@ -326,6 +327,48 @@ def test_a_deleted_one_is_put_back_where_it_was(place: Place) -> None:
     place.look()
     assert len(place.sessions.find(CLAUDE).parts) == 1
     assert place.sessions.get(CLAUDE)["transcript"] == "present"
+
+
+@pytest.mark.parametrize("where", ["project", "conversation", "put there just then"])
+def test_nothing_is_put_back_through_a_link(
+    place: Place, tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.say(user("hello", place.root))
+    folder, outside = place.path().with_suffix(""), tmp_path / "outside"
+    (folder / "subagents").mkdir(parents=True)
+    (folder / "subagents" / "agent-a1.jsonl").write_bytes(user("aside", place.root))
+    place.look()
+    outside.mkdir()
+    shutil.rmtree(folder.parent)
+    if where == "conversation":
+        folder.parent.mkdir()
+        folder.symlink_to(outside)
+    else:
+        folder.parent.symlink_to(outside)
+    if where == "put there just then":
+        monkeypatch.setattr(beneath, "leads_out", lambda _: False)
+    with pytest.raises(NotAllowed, match="link"):
+        removing.restore(place.following, place.sessions, CLAUDE)
+    assert list(outside.iterdir()) == [] and not place.path().exists()
+
+
+def test_one_is_put_back_where_the_folder_of_all_is_a_link(place: Place, tmp_path: Path) -> None:
+    place.say(user("hello", place.root))
+    shutil.move(place.home / ".claude", tmp_path / "dotfiles")
+    (place.home / ".claude").symlink_to(tmp_path / "dotfiles")
+    before = place.path().read_bytes()
+    shutil.rmtree(place.path().parent)
+    assert removing.restore(place.following, place.sessions, CLAUDE) == [place.path()]
+    assert place.path().read_bytes() == before
+
+
+def test_nothing_is_put_back_where_the_agent_does_not_look(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.say(user("hello", place.root))
+    place.path().unlink()
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(place.home / "other"))
+    with pytest.raises(NotAllowed, match="does not look there"):
+        removing.restore(place.following, place.sessions, CLAUDE)
+    assert not place.path().exists()
 
 
 def test_one_that_moves_to_and_fro_is_put_back_where_it_was_last(place: Place) -> None:
