@@ -240,11 +240,13 @@ def index_file() -> Path | None:
 def agx_jobs(*roots: Path) -> Agx:
     """AGX of the registered projects and of these."""
     from dagentd import settings as loading
+    from dagentd.agents.resumable import Resumable
     from dagentd.agx.agx import Agx
 
-    given = loading.load(paths.config_file()).agx
+    given = loading.load(paths.config_file())
     registered = {each.project.root for each in Registry(paths.registry_file()).projects()}
-    return Agx(lambda: given, lambda: sorted({*registered, *roots}))
+    resumable = Resumable(lambda: given.agents.ignore_paths)
+    return Agx(lambda: given.agx, lambda: sorted({*registered, *roots}), resumable)
 
 
 def _agx_once(project: Project, settings: Settings) -> list[Problem]:
