@@ -193,9 +193,11 @@ class Following:
     def take(self, found: Found) -> Gained | None:
         """All that a file has and we do not, or as much of it as is done at once. None if there is nothing."""
         key = _key(found)
-        if key is None or records.digest(found.agent.name, key) in records.forgotten(self.folder):
+        if key is None:
             return None
         with self.writing(found.agent) as keep:
+            if records.digest(found.agent.name, key) in records.forgotten(self.folder):
+                return None
             if isinstance(found.what, Attachment):
                 self._attach(keep, found, found.what)
                 return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -15,8 +16,9 @@ from dagentd.adapters import clock
 from dagentd.adapters.files import beneath
 from dagentd.agents import checkpoint, removing, usage
 from dagentd.agents import reading as reading_module
+from dagentd.agents.conversation import Agent
 from dagentd.agents.following import Following
-from dagentd.agents.keeping import Part
+from dagentd.agents.keeping import Keep, Part
 from dagentd.agents.known import Known
 from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Sessions
@@ -396,6 +398,24 @@ def test_one_that_is_nowhere_else_expires_only_where_that_is_asked_for(place: Pl
 
 def holding(folder: Path, text: bytes) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and text in path.read_bytes()]
+
+
+def test_one_that_is_forgotten_while_it_is_taken_in_stays_forgotten(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever takes it in waits for whoever forgets it."""
+    place.say(user("hello", place.root))
+    grow(place.path(), user("more", place.root))
+    (found,), writing = place.following.survey().due, place.following.writing
+
+    def after_forgetting(agent: Agent) -> contextlib.AbstractContextManager[Keep]:
+        monkeypatch.setattr(place.following, "writing", writing)
+        removing.forget(place.following, place.reading, place.sessions, CLAUDE)
+        return writing(agent)
+
+    monkeypatch.setattr(place.following, "writing", after_forgetting)
+    assert place.following.take(found) is None
+    assert place.sessions.all() == []
 
 
 def test_a_forgotten_one_leaves_no_trace_and_stays_forgotten(place: Place) -> None:
