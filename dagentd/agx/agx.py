@@ -35,8 +35,9 @@ class Agx:
     """`roots` are of the projects that are registered or served: theirs are the sessions in the index."""
 
     def __init__(
-        self, settings: Callable[[], AgxSettings], roots: Callable[[], Iterable[Path]], conversations: Conversations
-    ) -> None:
+        self, settings: Callable[[], AgxSettings], roots: Callable[[], Iterable[Path]],
+        conversations: Callable[[], Conversations],
+    ) -> None:  # fmt: skip
         self._settings, self._roots = settings, roots
         self._index = GlobalIndex(paths.agx_index_file(), _document, self._folders)
         self._conversations = ClaudeConversations(conversations)

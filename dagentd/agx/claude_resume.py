@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -25,9 +26,14 @@ class Conversations(Protocol):
 
 
 class ClaudeConversations:
-    def __init__(self, there: Conversations) -> None:
-        self._there = there
+    def __init__(self, there: Callable[[], Conversations]) -> None:
+        self._load = there
         self._seen: dict[Path, tuple[list[Claude], Config]] = {}
+
+    @cached_property
+    def _there(self) -> Conversations:
+        """Loads with its first use: most commands do without."""
+        return self._load()
 
     def refresh(self, sessions: AgxSessions, now: datetime) -> None:
         """The newest conversation on a session's branch is its own, unless it was given a later one."""

@@ -52,7 +52,7 @@ class AgxUpkeep:
     def jobs(self) -> Agx:
         from dagentd.agx.agx import Agx
 
-        return Agx(self._settings, self._roots, self._conversations())
+        return Agx(self._settings, self._roots, self._conversations)
 
     # --- what is heard ------------------------------------------------------------------------------------
 

@@ -58,7 +58,7 @@ class Life:
 
     @cached_property
     def agx(self) -> Agx:
-        return Agx(lambda: Settings().agx, lambda: [self.root], Resumable(list))
+        return Agx(lambda: Settings().agx, lambda: [self.root], lambda: Resumable(list))
 
     def ack(self, *told: str) -> None:
         with self.power.lock:

@@ -59,7 +59,7 @@ class Desk:
 
     @property
     def agx(self) -> Agx:
-        return Agx(lambda: Settings().agx, lambda: [self.repo], Resumable(list))
+        return Agx(lambda: Settings().agx, lambda: [self.repo], lambda: Resumable(list))
 
     @property
     def agx_session(self) -> Path:

@@ -21,7 +21,7 @@ class Store:
         self.agx = self.again()
 
     def again(self) -> Agx:
-        return Agx(lambda: self.settings.agx, lambda: self.roots, Resumable(list))
+        return Agx(lambda: self.settings.agx, lambda: self.roots, lambda: Resumable(list))
 
     @property
     def root(self) -> Path:
