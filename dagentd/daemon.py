@@ -97,7 +97,12 @@ class Daemon:
             index = Index(index_file())
             self._worker = Worker(4, clock.stamp, _bug, for_askers=1)
             self._maintenance = Maintenance(self._worker, self.settings_of)
-            self._agx = AgxUpkeep(self._worker, lambda: self._settings.user.agx, lambda: self._watching.follow_more())
+            self._agx = AgxUpkeep(
+                self._worker,
+                lambda: self._settings.user.agx,
+                lambda: self._agents.resumable(),
+                lambda: self._watching.follow_more(),
+            )
             self._agents = AgentsUpkeep(
                 paths.state_dir(),
                 lambda: self._settings.user,

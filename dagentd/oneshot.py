@@ -28,6 +28,7 @@ from dagentd.store.store import Store
 if TYPE_CHECKING:
     from dagentd.agents.followed import Followed
     from dagentd.agents.opening import Openings
+    from dagentd.agents.resumable import Resumable
     from dagentd.agx.agx import Agx
     from dagentd.jobs.compaction import Compactor, Proposal
     from dagentd.jobs.migration import File
@@ -242,9 +243,15 @@ def agx_jobs(*roots: Path) -> Agx:
     from dagentd import settings as loading
     from dagentd.agx.agx import Agx
 
-    given = loading.load(paths.config_file()).agx
+    given = loading.load(paths.config_file())
     registered = {each.project.root for each in Registry(paths.registry_file()).projects()}
-    return Agx(lambda: given, lambda: sorted({*registered, *roots}))
+
+    def conversations() -> Resumable:
+        from dagentd.agents.resumable import Resumable
+
+        return Resumable(lambda: given.agents.ignore_paths)
+
+    return Agx(lambda: given.agx, lambda: sorted({*registered, *roots}), conversations)
 
 
 def _agx_once(project: Project, settings: Settings) -> list[Problem]:

@@ -97,12 +97,6 @@ def agx_confirmed_file() -> Path:
     return state_dir() / "agx-confirmed.json"
 
 
-def claude_projects_dir() -> Path:
-    """Where Claude Code keeps its own sessions; nothing is ever written there."""
-    given = os.environ.get("CLAUDE_CONFIG_DIR", "")
-    return (Path(given) if os.path.isabs(given) else _home() / ".claude") / "projects"
-
-
 def _wanted_socket() -> Path | None:
     if given := os.environ.get("DAGENTD_SOCKET"):
         return Path(os.path.abspath(given))

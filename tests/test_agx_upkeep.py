@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dagentd.adapters import clock
+from dagentd.agents.resumable import Resumable
 from dagentd.agx.upkeep import AgxUpkeep
 from dagentd.settings import Settings
 from dagentd.worker import Worker
@@ -21,7 +22,7 @@ def test_what_there_was_no_room_for_is_done_at_the_next_beat(tmp_path: Path) -> 
     (tmp_path / ".agx").mkdir()
     bugs: list[BaseException] = []
     worker, tries = Worker(1, clock.stamp, bugs.append), []
-    upkeep = AgxUpkeep(worker, lambda: Settings().agx, lambda: None)
+    upkeep = AgxUpkeep(worker, lambda: Settings().agx, lambda: Resumable(list), lambda: None)
 
     def settle(root: Path) -> None:
         tries.append(root)
@@ -45,7 +46,7 @@ def test_an_index_that_is_behind_is_caught_up_with_at_the_next_beat() -> None:
     """A command that somebody asked for was done, and its lock was held: nobody came back to it."""
     bugs: list[BaseException] = []
     worker, behind = Worker(1, clock.stamp, bugs.append), ["a project"]
-    upkeep = AgxUpkeep(worker, lambda: Settings().agx, lambda: None)
+    upkeep = AgxUpkeep(worker, lambda: Settings().agx, lambda: Resumable(list), lambda: None)
     jobs = SimpleNamespace(is_behind=lambda: bool(behind), updated=lambda _: behind.clear(), problems=list)
     upkeep.__dict__["jobs"] = jobs
     upkeep._due = math.inf

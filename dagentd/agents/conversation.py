@@ -6,6 +6,7 @@ nobody knows yet) answer nothing; whoever keeps a transcript keeps its bytes, no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Literal, Protocol
 # Stands for what dagentd itself told the agent. The agent writes it into its transcript, up to three times; found,
 # summarised and told again it would grow with each turn.
 ECHO = "[answered by dagentd]"
+COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")  # as /compact, with which a fork begins: it says nothing of what it is about
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,11 @@ class Usage:
     reasoning: int = 0  # of `output`
     cost: float | None = None
     by_fork: int = 0  # 1 in a fork, which has its origin's answers too: where both tell of one, it is the origin's
+
+    @property
+    def tokens(self) -> int:
+        """All that was in the model's view with this answer."""
+        return self.input + self.output + self.cache_read + self.cache_write
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from pathlib import Path
 from dagentd.adapters.files import disk
 from dagentd.adapters.files.flock import attempt, holder
 from dagentd.agents import finding, ownership, records
-from dagentd.agents.conversation import Agent, Attachment, Facts, Transcript
+from dagentd.agents.conversation import Agent, Attachment, Transcript
 from dagentd.agents.finding import Found, Refused
 from dagentd.agents.keeping import Keep, Part, key_of
 from dagentd.agents.known import Known, Seen, mark_of
 from dagentd.agents.ownership import Owner, Ownership
-from dagentd.agents.source import Source
+from dagentd.agents.source import Source, first_folder
 from dagentd.errors import Conflict, DagentdError, LimitReached
 from dagentd.settings.tables import Agents as Settings
 from dagentd.store.registry import Registered
@@ -164,7 +164,7 @@ class Following:
             return known
         try:
             with contextlib.closing(Source(found)) as source:
-                owner = self._owners.of(_first_folder(found.agent, found.what, source))
+                owner = self._owners.of(first_folder(source))
                 return None if owner is None else self._now(owner)
         except DagentdError:  # it is told when it is taken in
             return None
@@ -193,9 +193,11 @@ class Following:
     def take(self, found: Found) -> Gained | None:
         """All that a file has and we do not, or as much of it as is done at once. None if there is nothing."""
         key = _key(found)
-        if key is None or records.digest(found.agent.name, key) in records.forgotten(self.folder):
+        if key is None:
             return None
         with self.writing(found.agent) as keep:
+            if records.digest(found.agent.name, key) in records.forgotten(self.folder):
+                return None
             if isinstance(found.what, Attachment):
                 self._attach(keep, found, found.what)
                 return None
@@ -238,7 +240,7 @@ class Following:
         if self._first_owner(agent, key) is not None:
             return True
         cwd = self._folder_elsewhere(agent, what.uuid) if what.subagent else None
-        cwd = cwd or _first_folder(agent, what, source)
+        cwd = cwd or first_folder(source)
         if (owner := self._owners.of(cwd)) is None:
             self.known.saw(agent.name, key, Seen(source.path, mark_of(source.status), None, cwd))
             return False
@@ -350,15 +352,6 @@ def _is_trusted(part: Part, seen: list[Seen], mark: tuple[int, ...]) -> bool:
         each.part == part.number and each.mark[:2] == mark[:2] and (each.mark[2] != mark[2] or each.mark[3] == mark[3])
         for each in seen
     )
-
-
-def _first_folder(agent: Agent, what: Transcript, source: Source) -> str | None:
-    reader = agent.reader(what, None)
-    for line in source.lines():
-        for event in reader.feed(line):
-            if isinstance(event, Facts) and event.cwd is not None:
-                return event.cwd
-    return None
 
 
 def _with_first(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

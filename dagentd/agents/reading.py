@@ -5,7 +5,6 @@ All of it can be made again, and is where a newer version of ours reads a format
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -13,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from dagentd.agents.conversation import (
+    COMMAND,
     Agent,
     Conversation,
     Event,
@@ -38,7 +38,6 @@ _BATCH = 2 << 20  # bytes of lines whose meaning is noted at a time
 _MARKED = 1 << 20  # bytes after which a transcript can be read from another place
 _BEYOND = 4 << 20  # bytes after the last message of a page in which the results of its tools stand
 _PREVIEW = 200  # characters
-_COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")  # as /compact, with which a fork begins: it says nothing of what it is about
 _LOOKED_AT = 1 << 15  # for them: a private key has less
 
 
@@ -257,8 +256,8 @@ class _Batch:
                     self._say(event, start, end)
                 case Usage():
                     self.usages.append(event)
-                    if took := event.input + event.output + event.cache_read + event.cache_write:  # else it is a cost
-                        facts["tokens"] = took
+                    if event.tokens:  # else it is a cost
+                        facts["tokens"] = event.tokens
                 case Summary():
                     self._compacted(event, start, end)
                 case Title():
@@ -289,7 +288,7 @@ class _Batch:
         if message.text:
             if message.role == "user":
                 preview = _preview(message.text)
-                if "preview" not in facts or (_COMMAND.match(facts["preview"]) and not _COMMAND.match(preview)):
+                if "preview" not in facts or (COMMAND.match(facts["preview"]) and not COMMAND.match(preview)):
                     facts["preview"] = preview
             moment = times.parse(message.at)
             at = int(moment.timestamp() * 1000) if moment else 0

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from dagentd.adapters.files import atomic, disk, fileio
+from dagentd.adapters.files import atomic, beneath, disk, fileio
 from dagentd.agents import finding, records
 from dagentd.agents.conversation import Transcript
 from dagentd.agents.following import Following
@@ -35,18 +35,20 @@ def restore(following: Following, sessions: Sessions, session_id: str) -> list[P
     if source is None:
         raise NotAllowed("where the agent had it is not known", hint=f"dagentd export --raw {session_id}")
     _check_absent(following, kept)
-    target = Path(source.removesuffix(".zst"))
-    written = [_put_back(kept.parts[-1], target)]
-    for each in sessions.all():
-        if each.parent == kept.id and (place := sessions.state(each).source) is not None and disk.is_missing(place):
-            written.append(_put_back(each.parts[-1], Path(place)))
-    folder = following.keep(kept.agent).files_folder(kept.key)
-    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-        back = target.with_suffix("") / path.relative_to(folder)
-        if disk.is_missing(back):
-            disk.make_folders(back.parent)
-            atomic.put(back, fileio.read(path, fileio.CHAT_LIMIT))
-            written.append(back)
+    target, folder = Path(source.removesuffix(".zst")), following.keep(kept.agent).files_folder(kept.key)
+    with _in_its_folders(kept, target):
+        asides = [each for each in sessions.all() if each.parent == kept.id and sessions.state(each).source]
+        parts = {Path(str(sessions.state(each).source)): each.parts[-1] for each in asides}
+        held = [path for path in folder.rglob("*") if path.is_file()]
+        files = {target.with_suffix("") / path.relative_to(folder): path for path in held}
+        _check_unlinked([target, *parts, *files], session_id)
+        written = [_put_back(kept.parts[-1], target)]
+        written += [_put_back(part, path) for path, part in parts.items() if disk.is_missing(path)]
+        for back, path in sorted(files.items()):
+            if disk.is_missing(back):
+                disk.make_folders(back.parent)
+                atomic.put(back, fileio.read(path, fileio.CHAT_LIMIT))
+                written.append(back)
     return written
 
 
@@ -57,6 +59,21 @@ def _check_absent(following: Following, kept: Kept) -> None:
             raise Conflict(
                 "the agent has this conversation", path=found.path, hint=" ".join(kept.agent.resume(kept.key))
             )
+
+
+def _in_its_folders(kept: Kept, target: Path) -> contextlib.AbstractContextManager[None]:
+    """Behind a link in them there could be anybody's files, and the agent's would not be found again by us."""
+    roots = finding.roots(kept.agent)
+    if not any(map(target.is_relative_to, roots)):
+        raise NotAllowed("the agent does not look there now", path=target, hint=f"dagentd export --raw {kept.id}")
+    return beneath.within(roots)
+
+
+def _check_unlinked(paths: list[Path], session_id: str) -> None:
+    """Before the first is written; a link that is put there later is refused when it is met."""
+    for path in filter(beneath.leads_out, paths):
+        hint = f"Remove the link, or: dagentd export --raw {session_id}"
+        raise NotAllowed("is a symbolic link, or lies behind one", path=path, hint=hint)
 
 
 def _put_back(part: Part, target: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from dagentd.adapters.files import disk, fileio
 from dagentd.agents import compressed, finding
-from dagentd.agents.conversation import Transcript
+from dagentd.agents.conversation import Facts, Transcript
 from dagentd.agents.finding import Found
 from dagentd.agents.keeping import Part, common, skip
 from dagentd.errors import NotAllowed, from_oserror
@@ -24,7 +24,7 @@ class Source:
     """Refused if it is a link, lies behind one that came since it was found, is no file, or another user's."""
 
     def __init__(self, found: Found) -> None:
-        path = found.path
+        path, self.found = found.path, found
         with disk.explained(path):
             self._fd = fileio.descriptor(path, found.root)
         self.path = path
@@ -88,3 +88,15 @@ class Source:
             yield
         except OSError as error:
             raise from_oserror(error, self.path) from error
+
+
+def first_folder(source: Source) -> str | None:
+    """Where the conversation of a transcript was begun."""
+    found = source.found
+    assert isinstance(found.what, Transcript)
+    reader = found.agent.reader(found.what, None)
+    for line in source.lines():
+        for event in reader.feed(line):
+            if isinstance(event, Facts) and event.cwd is not None:
+                return event.cwd
+    return None

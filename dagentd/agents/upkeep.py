@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dagentd.agents.following import Gained
     from dagentd.agents.intake import Intake
     from dagentd.agents.opening import Openings
+    from dagentd.agents.resumable import Resumable
 
 
 class AgentsUpkeep:
@@ -50,6 +51,12 @@ class AgentsUpkeep:
         from dagentd.agents.opening import Openings
 
         return Openings(self.followed)
+
+    def resumable(self) -> Resumable:
+        """Whatever is followed, if anything is."""
+        from dagentd.agents.resumable import Resumable
+
+        return Resumable(lambda: self._settings().agents.ignore_paths)
 
     @property
     def begun(self) -> bool:

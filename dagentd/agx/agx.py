@@ -17,7 +17,7 @@ from dagentd.adapters.git.repository import Head, head
 from dagentd.agx import actions, branches, config_files, session_files, tmux_windows, values
 from dagentd.agx import cleanup as tidying
 from dagentd.agx import index_entries as indexing
-from dagentd.agx.claude_resume import ClaudeConversations
+from dagentd.agx.claude_resume import ClaudeConversations, Conversations
 from dagentd.agx.cleanup_plan import Step
 from dagentd.agx.configuration import Config, effective
 from dagentd.agx.folder import AgxFolder
@@ -34,10 +34,13 @@ _DAILY = timedelta(days=1)
 class Agx:
     """`roots` are of the projects that are registered or served: theirs are the sessions in the index."""
 
-    def __init__(self, settings: Callable[[], AgxSettings], roots: Callable[[], Iterable[Path]]) -> None:
+    def __init__(
+        self, settings: Callable[[], AgxSettings], roots: Callable[[], Iterable[Path]],
+        conversations: Callable[[], Conversations],
+    ) -> None:  # fmt: skip
         self._settings, self._roots = settings, roots
         self._index = GlobalIndex(paths.agx_index_file(), _document, self._folders)
-        self._conversations = ClaudeConversations()
+        self._conversations = ClaudeConversations(conversations)
         self._behind: dict[Path, DagentdError] = {}  # whose part of the index could not be written, and why
         self._cleaned: dict[Path, datetime] = {}
         self._settled: dict[Path, Seen] = {}

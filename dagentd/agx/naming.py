@@ -1,4 +1,4 @@
-"""Names: of the session of a branch, of a tmux session, of Claude Code's folder for a project."""
+"""Names: of the session of a branch, of a tmux session."""
 
 from __future__ import annotations
 
@@ -48,12 +48,6 @@ def is_tmux_name(text: str) -> bool:
 def told_apart(name: str, root: Path) -> str:
     """For a tmux session whose name another project of the same name has."""
     return f"{name}-{hashlib.sha256(str(root).encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
-
-
-def claude_folders(root: Path) -> tuple[str, ...]:
-    """How Claude Code names its folder for a project: today all but letters and digits becomes `-`, once only `/`
-    and `.` did."""
-    return tuple(dict.fromkeys((re.sub(r"[^A-Za-z0-9]", "-", str(root)), re.sub(r"[/.]", "-", str(root)))))
 
 
 def checked(session_id: str) -> str:

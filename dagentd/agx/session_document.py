@@ -39,6 +39,7 @@ class Claude:
     tokens: int | None = None
     last_command: str | None = None
     files: tuple[str, ...] = ()
+    branch: str | None = None  # on which it was last at work
 
 
 def new(session_id: str, root: Path, config: Config, variant: str, git: Git, now: datetime) -> Raw:

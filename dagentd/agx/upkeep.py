@@ -23,6 +23,7 @@ from dagentd.worker import Worker
 
 if TYPE_CHECKING:
     from dagentd.agx.agx import Agx
+    from dagentd.agx.claude_resume import Conversations
 
 _Work = tuple[str, Path | None]  # what was attempted, and in which project, if in one
 _INDEX = "agx index"  # the key of jobs that are about all projects
@@ -32,8 +33,11 @@ _log = logging.getLogger(__name__)
 class AgxUpkeep:
     """`on_home` is told when AGX's folder in the home came to be: it is to be watched too."""
 
-    def __init__(self, worker: Worker, settings: Callable[[], Settings], on_home: Callable[[], None]) -> None:
-        self._worker, self._settings, self._on_home = worker, settings, on_home
+    def __init__(
+        self, worker: Worker, settings: Callable[[], Settings], conversations: Callable[[], Conversations],
+        on_home: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self._worker, self._settings, self._conversations, self._on_home = worker, settings, conversations, on_home
         self._lock = threading.Lock()
         self._stores: dict[Path, Store] = {}
         self._with_agx: set[Path] = set()  # that have, or had, a folder of AGX
@@ -48,7 +52,7 @@ class AgxUpkeep:
     def jobs(self) -> Agx:
         from dagentd.agx.agx import Agx
 
-        return Agx(self._settings, self._roots)
+        return Agx(self._settings, self._roots, self._conversations)
 
     # --- what is heard ------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,15 +13,17 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters import clock
+from dagentd.adapters.files import beneath
 from dagentd.agents import checkpoint, removing, usage
 from dagentd.agents import reading as reading_module
+from dagentd.agents.conversation import Agent
 from dagentd.agents.following import Following
-from dagentd.agents.keeping import Part
+from dagentd.agents.keeping import Keep, Part
 from dagentd.agents.known import Known
 from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Sessions
 from dagentd.agents.table import AGENTS
-from dagentd.errors import Conflict, CorruptFile, InvalidInput, NotFound
+from dagentd.errors import Conflict, CorruptFile, InvalidInput, NotAllowed, NotFound
 from dagentd.model import scrubbing, times
 from dagentd.model.project import Project
 from dagentd.settings.tables import Agents
@@ -328,6 +331,48 @@ def test_a_deleted_one_is_put_back_where_it_was(place: Place) -> None:
     assert place.sessions.get(CLAUDE)["transcript"] == "present"
 
 
+@pytest.mark.parametrize("where", ["project", "conversation", "put there just then"])
+def test_nothing_is_put_back_through_a_link(
+    place: Place, tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.say(user("hello", place.root))
+    folder, outside = place.path().with_suffix(""), tmp_path / "outside"
+    (folder / "subagents").mkdir(parents=True)
+    (folder / "subagents" / "agent-a1.jsonl").write_bytes(user("aside", place.root))
+    place.look()
+    outside.mkdir()
+    shutil.rmtree(folder.parent)
+    if where == "conversation":
+        folder.parent.mkdir()
+        folder.symlink_to(outside)
+    else:
+        folder.parent.symlink_to(outside)
+    if where == "put there just then":
+        monkeypatch.setattr(beneath, "leads_out", lambda _: False)
+    with pytest.raises(NotAllowed, match="link"):
+        removing.restore(place.following, place.sessions, CLAUDE)
+    assert list(outside.iterdir()) == [] and not place.path().exists()
+
+
+def test_one_is_put_back_where_the_folder_of_all_is_a_link(place: Place, tmp_path: Path) -> None:
+    place.say(user("hello", place.root))
+    shutil.move(place.home / ".claude", tmp_path / "dotfiles")
+    (place.home / ".claude").symlink_to(tmp_path / "dotfiles")
+    before = place.path().read_bytes()
+    shutil.rmtree(place.path().parent)
+    assert removing.restore(place.following, place.sessions, CLAUDE) == [place.path()]
+    assert place.path().read_bytes() == before
+
+
+def test_nothing_is_put_back_where_the_agent_does_not_look(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.say(user("hello", place.root))
+    place.path().unlink()
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(place.home / "other"))
+    with pytest.raises(NotAllowed, match="does not look there"):
+        removing.restore(place.following, place.sessions, CLAUDE)
+    assert not place.path().exists()
+
+
 def test_one_that_moves_to_and_fro_is_put_back_where_it_was_last(place: Place) -> None:
     place.say(user("hello", place.root))
     there = place.path().parent.with_name("-worktree") / place.path().name
@@ -353,6 +398,24 @@ def test_one_that_is_nowhere_else_expires_only_where_that_is_asked_for(place: Pl
 
 def holding(folder: Path, text: bytes) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and text in path.read_bytes()]
+
+
+def test_one_that_is_forgotten_while_it_is_taken_in_stays_forgotten(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever takes it in waits for whoever forgets it."""
+    place.say(user("hello", place.root))
+    grow(place.path(), user("more", place.root))
+    (found,), writing = place.following.survey().due, place.following.writing
+
+    def after_forgetting(agent: Agent) -> contextlib.AbstractContextManager[Keep]:
+        monkeypatch.setattr(place.following, "writing", writing)
+        removing.forget(place.following, place.reading, place.sessions, CLAUDE)
+        return writing(agent)
+
+    monkeypatch.setattr(place.following, "writing", after_forgetting)
+    assert place.following.take(found) is None
+    assert place.sessions.all() == []
 
 
 def test_a_forgotten_one_leaves_no_trace_and_stays_forgotten(place: Place) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dagentd import paths
 from dagentd.adapters import clock
+from dagentd.agents.resumable import Resumable
 from dagentd.agx.agx import Agx
 from dagentd.agx.configuration import Config
 from dagentd.agx.session_document import Git, new
@@ -25,7 +26,7 @@ UPDATE, REBUILD = 50.0, 5.0  # ms of own work, s
 def measure(folder: Path, report: Report) -> None:
     report.heading(f"The AGX index of {PROJECTS} projects with {SESSIONS} sessions each")
     roots = _projects(folder / "agx")
-    agx = Agx(lambda: Settings().agx, lambda: roots)
+    agx = Agx(lambda: Settings().agx, lambda: roots, lambda: Resumable(list))
     begin, worked = time.perf_counter(), time.thread_time()
     agx.index(rebuild=True)
     report.at_most("full rebuild, no git asked, own work", time.thread_time() - worked, REBUILD, "s")
@@ -35,7 +36,7 @@ def measure(folder: Path, report: Report) -> None:
     report.figure("  reading and parsing the session files alone", f"{_parsing(roots):.2f} s")
     _one_change(agx, roots, index, report)
     report.figure("check of all of them when nothing changed", f"{median_ms(agx.check_index, ROUNDS):.0f} ms")
-    again = Agx(lambda: Settings().agx, lambda: roots)
+    again = Agx(lambda: Settings().agx, lambda: roots, lambda: Resumable(list))
     report.figure("one change by another process, which reads it first", f"{_once(again, roots[3], 59)[1]:.0f} ms")
     report.figure("size of the index", f"{index.stat().st_size / 1e6:.1f} MB")
     shutil.rmtree(paths.agx_dir())

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from dagentd.adapters import clock
 from dagentd.adapters.files import disk
+from dagentd.agents.resumable import Resumable
 from dagentd.agx import config_files
 from dagentd.agx.agx import Agx
 from dagentd.errors import Conflict, NotFound
@@ -57,7 +58,7 @@ class Life:
 
     @cached_property
     def agx(self) -> Agx:
-        return Agx(lambda: Settings().agx, lambda: [self.root])
+        return Agx(lambda: Settings().agx, lambda: [self.root], lambda: Resumable(list))
 
     def ack(self, *told: str) -> None:
         with self.power.lock:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dagentd.adapters import git
+from dagentd.agents.resumable import Resumable
 from dagentd.agx.agx import Agx
 from dagentd.errors import DagentdError
 from dagentd.jobs import exclude, hooks
@@ -58,7 +59,7 @@ class Desk:
 
     @property
     def agx(self) -> Agx:
-        return Agx(lambda: Settings().agx, lambda: [self.repo])
+        return Agx(lambda: Settings().agx, lambda: [self.repo], lambda: Resumable(list))
 
     @property
     def agx_session(self) -> Path:

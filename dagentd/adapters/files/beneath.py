@@ -10,7 +10,8 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +23,7 @@ TREE, WORKTREES = ".dagent", ".dagent-worktrees"
 # What is reached so, and how much of that belongs to the folder that it must not lead out of.
 _AGX = "/.agx/"
 _INSIDE = ((f"/{TREE}/", ""), (_AGX, ""), ("/.git/dagentd/", "/.git"))
+_within: ContextVar[tuple[str, ...]] = ContextVar("within", default=())  # folders of others in which we write just now
 _FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
 _OPENAT2 = 437  # its number on every architecture but alpha
@@ -32,6 +34,16 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 class _How(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+@contextlib.contextmanager
+def within(roots: Sequence[Path]) -> Iterator[None]:
+    """As long as this lasts, what this thread reaches below one of these folders is behind no link."""
+    before = _within.set(tuple(map(str, roots)))
+    try:
+        yield
+    finally:
+        _within.reset(before)
 
 
 @contextlib.contextmanager
@@ -85,7 +97,7 @@ def real(path: str | Path) -> Path:
 def opened_real(path: Path, root: Path, flags: int) -> int:
     """A file beneath a root; both are free of links, as `realpath` gives them, and one that came since is refused."""
     way = str(path.relative_to(root))
-    return _beneath(str(root), way, flags | os.O_NOFOLLOW | os.O_CLOEXEC, str(path), _NO_LINKS)
+    return _beneath(str(root), way, _NO_LINKS, flags | os.O_NOFOLLOW | os.O_CLOEXEC, str(path))
 
 
 def status(path: str | Path) -> os.stat_result:
@@ -136,14 +148,18 @@ def leads_out(path: str | Path) -> bool:
     return False
 
 
-def _confined(folder: str) -> tuple[str, str] | None:
-    """The worktree, and the way from there to a folder that is in its tree, or is the tree. The last such name counts,
-    since a project may lie in a folder of that name itself; whoever lists what is in a tree leaves it out."""
+def _confined(folder: str) -> tuple[str, str, int] | None:
+    """The worktree, the way from there to a folder that is in its tree, or is the tree, and how it is gone. The last
+    such name counts, since a project may lie in a folder of that name itself; whoever lists what is in a tree leaves it
+    out."""
+    for root in _within.get():
+        if f"{folder}/".startswith(f"{root}/"):
+            return root, folder[len(root) + 1 :] or ".", _NO_LINKS
     at, root, inside = max((f"{folder}/".rfind(inside), root, inside) for inside, root in _INSIDE)
     if at < 0 or (inside == _AGX and f"{folder[:at]}{_AGX}" == _own_agx()):
         return None
     at += len(root)
-    return folder[:at] or "/", folder[at + 1 :]
+    return folder[:at] or "/", folder[at + 1 :], 0
 
 
 def _own_agx() -> str:
@@ -154,7 +170,7 @@ def _own_agx() -> str:
         return ""
 
 
-def _beneath(root: str, way: str, flags: int, told: str, resolve: int = 0) -> int:
+def _beneath(root: str, way: str, resolve: int, flags: int, told: str) -> int:
     try:
         with _opened_root(root) as top:
             return _resolved(top, way, flags, resolve)

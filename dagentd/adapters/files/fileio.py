@@ -38,19 +38,6 @@ def read(path: Path, limit: int = DOCUMENT_LIMIT, root: Path | None = None) -> b
         os.close(fd)
 
 
-def tail(path: Path, limit: int) -> tuple[bytes, int]:
-    """The last bytes of a regular file of any size, and that size."""
-    with disk.explained(path):
-        fd = descriptor(path)
-        try:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
-                raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
-            return os.pread(fd, limit, max(0, status.st_size - limit)), status.st_size
-        finally:
-            os.close(fd)
-
-
 def opened(path: Path, root: Path | None = None) -> BinaryIO:
     """A regular file to be read piece by piece; FileNotFoundError and errors in words as `read` has them."""
     fd = _open_told(path, root)

@@ -2,49 +2,54 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dagentd.adapters.files import fileio
-from dagentd.agx import claude_resume
+from dagentd import oneshot, paths
+from dagentd import settings as loading
+from dagentd.adapters.git import project_at
+from dagentd.agents import resumable
+from dagentd.agents.resumable import Resumable
+from dagentd.agents.source import Source
 from dagentd.errors import InvalidInput
+from tests.agents.claude_lines import said, user
+from tests.agents.desk import grow
+from tests.conftest import git
 from tests.jobs.context.contexts import Steps
 from tests.store.agx.agx import Store, snapshot
 
 ARGUMENTS = "<command-message>review</command-message>\n<command-args>the last\n commit</command-args>"
 ID = "0b6e1a3c-1111-2222-3333-444455556666"
+OTHER, THIRD = (f"{digit * 8}-1111-2222-3333-444455556666" for digit in "ab")
 
 
-def folder(store: Store) -> Path:
-    name = "".join(each if each.isalnum() else "-" for each in str(store.root))
+def folder(name: str = "-anything") -> Path:
+    """One of Claude Code's; nothing is told by its name."""
     path = Path(os.environ["HOME"], ".claude", "projects", name)
     path.mkdir(parents=True, exist_ok=True)
     return path
 
 
-def line(kind: str, at: str, content: Any, branch: str = "main", **message: Any) -> str:
-    return json.dumps({"type": kind, "timestamp": at, "gitBranch": branch, "sessionId": ID, "cwd": "/x",
-                       "message": {"role": kind, "content": content, **message}})  # fmt: skip
-
-
-def said(store: Store, at: str = "2026-02-01T10:00:00.000Z", branch: str = "main") -> list[str]:
-    usage = {"input_tokens": 10, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 50, "output_tokens": 40}
-    use = {"type": "tool_use", "name": "Edit", "input": {"file_path": f"{store.root}/src/a.py", "x": 1}}
-    outside = {"type": "tool_use", "name": "Read", "input": {"file_path": "/etc/passwd"}}
-    return [
-        line("user", "2026-02-01T09:00:00.000Z", f"<command-name>/review</command-name>\n{ARGUMENTS}", branch),
-        line("assistant", at, [use, outside, 5], branch, model="claude-opus-5-5", usage=usage),
-        '{"type": "summary", "summary": "x"}',
+def said_in(cwd: Path, at: str = "2026-02-01T10:00:00.000Z", branch: str = "main") -> bytes:
+    tokens = {"input_tokens": 10, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 50}
+    uses = [
+        {"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": f"{cwd}/src/a.py", "x": 1}},
+        {"type": "tool_use", "id": "t2", "name": "Read", "input": {"file_path": "/etc/passwd"}},
     ]
+    message = {"id": f"msg_{at}", "model": "claude-opus-5-5", "usage": {**tokens, "output_tokens": 40}}
+    command = f"<command-name>/review</command-name>\n{ARGUMENTS}"
+    asked = user(command, cwd, timestamp="2026-01-01T09:00:00.000Z", gitBranch=branch)
+    answered = said("assistant", [*uses, 5], cwd, message=message, timestamp=at, gitBranch=branch)
+    return asked + answered + b'{"type": "summary", "summary": "x"}\n'
 
 
-def write(store: Store, lines: list[str], name: str = ID) -> Path:
-    path = folder(store) / f"{name}.jsonl"
-    path.write_text("\n".join(lines) + "\n")
+def write(lines: bytes, name: str = ID, where: str = "-anything") -> Path:
+    path = folder(where) / f"{name}.jsonl"
+    path.write_bytes(lines)
     return path
 
 
@@ -63,14 +68,14 @@ def test_the_id_that_is_given_is_what_is_resumed(ours: Store) -> None:
 
 
 def test_one_that_claude_code_does_not_know_cannot_be_resumed(ours: Store) -> None:
-    write(ours, said(ours))
+    write(said_in(ours.root))
     raw = ours.agx.claude(ours.root, "abc-1")["claude"]
     assert raw["resumeInfo"]["canResume"] is False and "no such session" in raw["resumeInfo"]["resumeErrors"][0]
     assert ours.agx.claude(ours.root, ID)["claude"]["resumeInfo"]["resumeErrors"] == []
 
 
 def test_another_conversation_has_nothing_of_the_former(ours: Store) -> None:
-    write(ours, said(ours))
+    write(said_in(ours.root))
     ours.agx.claude(ours.root, ID)
     raw = ours.session("main")
     raw["claude"] |= {"conversationId": "conv_1", "theirs": 1}
@@ -91,9 +96,9 @@ def test_an_id_never_becomes_a_path_or_a_command(ours: Store, bad: str) -> None:
 
 
 def test_the_newest_conversation_of_the_branch_is_found(ours: Store) -> None:
-    path = write(ours, said(ours))
-    write(ours, said(ours, "2026-03-01T10:00:00.000Z", "other"), "of-another-branch")
-    before = snapshot(folder(ours))
+    path = write(said_in(ours.root))
+    write(said_in(ours.root, "2026-03-01T10:00:00.000Z", "other"), OTHER)
+    before = snapshot(folder())
     ours.agx.check(ours.root)
     raw = ours.session("main")["claude"]
     assert (raw["sessionId"], raw["modelUsed"]) == (ID, "claude-opus-5-5")
@@ -103,37 +108,81 @@ def test_the_newest_conversation_of_the_branch_is_found(ours: Store) -> None:
         "workingFiles": ["src/a.py"],
     }  # fmt: skip
     assert raw["resumeInfo"]["resumeCommand"] == f"claude --resume {ID}"
-    write(ours, said(ours, "2026-04-01T10:00:00.000Z"), "newer")
+    write(said_in(ours.root, "2026-04-01T10:00:00.000Z"), THIRD)
     ours.agx.check(ours.root)
-    assert ours.session("main")["claude"]["sessionId"] == "newer"
-    assert {name: before[name] for name in before} == {k: v for k, v in snapshot(folder(ours)).items() if k in before}
+    assert ours.session("main")["claude"]["sessionId"] == THIRD
+    assert {name: before[name] for name in before} == {k: v for k, v in snapshot(folder()).items() if k in before}
     assert path.exists(), "only read"
 
 
 def test_a_given_one_stays_until_there_is_a_later_one(ours: Store) -> None:
-    write(ours, said(ours))
-    write(ours, said(ours, "2026-01-01T10:00:00.000Z"), "older")
-    ours.agx.claude(ours.root, "older")
+    write(said_in(ours.root))
+    write(said_in(ours.root, "2026-01-01T10:00:00.000Z"), OTHER)
+    ours.agx.claude(ours.root, OTHER)
     ours.agx.check(ours.root)
     assert ours.session("main")["claude"]["sessionId"] == ID
-    write(ours, said(ours), "given")
-    ours.agx.claude(ours.root, "given")
+    write(said_in(ours.root), THIRD)
+    ours.agx.claude(ours.root, THIRD)
     ours.agx.check(ours.root)
-    assert ours.session("main")["claude"]["sessionId"] == "given", "not later than what was given"
+    assert ours.session("main")["claude"]["sessionId"] == THIRD, "not later than what was given"
 
 
 def test_a_session_under_a_name_adopts_none_by_itself(ours: Store) -> None:
     ours.agx.new(ours.root, "testing")
-    write(ours, said(ours))
+    write(said_in(ours.root))
     ours.agx.check(ours.root)
     assert ours.session("testing")["claude"]["sessionId"] is None
     assert ours.session("main")["claude"]["sessionId"] == ID
 
 
-def test_what_did_not_change_is_not_read_again(ours: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(ours, said(ours))
+def test_one_in_a_worktree_is_its_branchs(ours: Store, tmp_path: Path) -> None:
+    """Wherever the worktree is, and wherever Claude Code has the file: what it says of itself counts."""
+    git(ours.root, "checkout", "-q", "-b", "login")
+    ours.agx.settle(ours.root)
+    git(ours.root, "checkout", "-q", "main")
+    git(ours.root, "worktree", "add", "-q", str(tmp_path / "beside"), "login")
+    write(said_in(tmp_path / "beside", branch="login"), ID, "-beside")
+    write(said_in(tmp_path, branch="main"), OTHER, re.sub("[^A-Za-z0-9]", "-", str(ours.root)))
     ours.agx.check(ours.root)
-    monkeypatch.setattr(fileio, "tail", lambda *_: 1 / 0)
+    raw = ours.session("login")["claude"]
+    assert (raw["sessionId"], raw["contextInfo"]["workingFiles"]) == (ID, ["src/a.py"])
+    assert ours.session("main")["claude"]["sessionId"] is None, "another project's, in the folder of this one's name"
+    assert ours.agx.claude(ours.root, ID, "main")["claude"]["resumeInfo"]["canResume"] is True
+    assert ours.agx.claude(ours.root, OTHER, "main")["claude"]["resumeInfo"]["canResume"] is False
+
+
+def test_one_that_moved_to_another_folder_is_the_same(ours: Store) -> None:
+    moved = write(said_in(ours.root))
+    ours.agx.check(ours.root)
+    grow(moved.rename(folder("-moved") / moved.name), said_in(ours.root, "2026-05-01T10:00:00.000Z"))
+    ours.agx.check(ours.root)
+    raw = ours.session("main")["claude"]
+    assert (raw["sessionId"], raw["lastInteraction"]) == (ID, "2026-05-01T10:00:00.000Z")
+
+
+def test_nothing_needs_to_be_followed_for_it(ours: Store) -> None:
+    paths.config_file().parent.mkdir(parents=True)
+    paths.config_file().write_text("[agents]\nfollow = []\n")
+    write(said_in(ours.root))
+    assert oneshot.once(project_at(ours.root), loading.load(paths.config_file())).problems == []
+    assert ours.session("main")["claude"]["sessionId"] == ID
+    assert list(paths.agents_dir().rglob("*.jsonl*")) == []
+
+
+def test_a_folder_that_is_left_alone_is_left_alone_here_too(ours: Store) -> None:
+    write(said_in(ours.root))
+    ignored = [str(ours.root)]
+    conversations = Resumable(lambda: ignored)
+    assert conversations.newest(ours.root) == [] and conversations.find(ours.root, ID) is None
+    ignored.clear()
+    assert [each.session_id for each in conversations.newest(ours.root)] == [ID]
+
+
+def test_what_did_not_change_is_not_read_again(ours: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(said_in(ours.root))
+    ours.agx.check(ours.root)
+    monkeypatch.setattr(Source, "__init__", lambda *_: 1 / 0)
+    monkeypatch.setattr(resumable, "Ownership", lambda *_: 1 / 0)
     steps = Steps(monkeypatch)
     ours.agx.check(ours.root)
     assert steps.taken() == []
@@ -146,38 +195,33 @@ def test_what_did_not_change_is_not_read_again(ours: Store, monkeypatch: pytest.
      b'{"timestamp": 5, "gitBranch": {}}\n'],
 )  # fmt: skip
 def test_nothing_in_those_files_is_relied_on(ours: Store, content: bytes) -> None:
-    (folder(ours) / f"{ID}.jsonl").write_bytes(content)
-    (folder(ours) / "a-folder.jsonl").mkdir()
-    (folder(ours) / "link.jsonl").symlink_to("/etc/passwd")
+    write(content)
+    write(said_in(ours.root) + content, OTHER)
+    (folder() / f"{'c' * 8}{ID[8:]}.jsonl").mkdir()
+    (folder() / f"{THIRD}.jsonl").symlink_to("/etc/passwd")
     ours.agx.check(ours.root)
-    assert ours.session("main")["claude"]["sessionId"] is None
+    assert ours.session("main")["claude"]["sessionId"] == OTHER
 
 
-def test_of_a_huge_file_only_the_end_is_read(ours: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = folder(ours) / f"{ID}.jsonl"
-    one = line("user", "2026-01-01T00:00:00Z", "x" * 1000)
-    with path.open("w") as file:
-        for _ in range(5000):
-            file.write(one + "\n")
-        file.write("\n".join(said(ours)) + "\n")
-    asked: list[int] = []
-    real = fileio.tail
+def test_of_a_huge_file_only_the_beginning_and_the_end_are_read(ours: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = "2026-01-01T00:00:00.000Z"
+    write(b"".join(user("x" * 1000, ours.root, timestamp=begun) for _ in range(5000)) + said_in(ours.root))
+    read: list[int] = []
+    real = Source.pieces
 
-    def tail(path: Path, limit: int) -> tuple[bytes, int]:
-        asked.append(len(real(path, limit)[0]))
-        return real(path, limit)
+    def pieces(source: Source, start: int, most: int) -> Iterator[bytes]:
+        for piece in real(source, start, most):
+            read.append(len(piece))
+            yield piece
 
-    monkeypatch.setattr(fileio, "tail", tail)
+    monkeypatch.setattr(Source, "pieces", pieces)
     ours.agx.check(ours.root)
     raw = ours.session("main")["claude"]
-    assert asked == [512 << 10]
+    assert sum(read) == 512 << 10
     assert raw["sessionId"] == ID and abs(raw["contextInfo"]["messageCount"] - 5002) < 100
 
 
-def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
-    whole = line("user", "2026-01-01T00:00:00Z", "hi")
-    assert claude_resume.read_transcript(f'{whole}\n{{"type": "us'.encode(), 10, tmp_path).messages == 1
-    assert (
-        claude_resume.read_transcript(f'pe": "user"}}\n{whole}\n'.encode(), 10**6, tmp_path).last
-        == "2026-01-01T00:00:00Z"
-    )
+def test_a_line_that_is_being_written_is_left_out(ours: Store) -> None:
+    write(said_in(ours.root) + user("more", ours.root)[:-1])
+    ours.agx.check(ours.root)
+    assert ours.session("main")["claude"]["contextInfo"]["messageCount"] == 2

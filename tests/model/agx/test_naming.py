@@ -41,8 +41,3 @@ def test_every_id_of_a_branch_is_safe(branch: str) -> None:
 def test_tmux_names_have_no_character_that_tmux_takes_for_its_own() -> None:
     assert naming.tmux_session("agx", "my.shop", "a:b c") == "agx-my_shop-a_b_c"
     assert naming.told_apart("x", Path("/a")) != naming.told_apart("x", Path("/b"))
-
-
-def test_claude_codes_names_for_a_project() -> None:
-    assert naming.claude_folders(Path("/home/u/my.shop")) == ("-home-u-my-shop",)
-    assert naming.claude_folders(Path("/home/u/my_shop")) == ("-home-u-my-shop", "-home-u-my_shop")

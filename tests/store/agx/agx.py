@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from dagentd.agents.resumable import Resumable
 from dagentd.agx.agx import Agx
 from dagentd.agx.folder import AgxFolder
 from dagentd.settings import Settings
@@ -20,7 +21,7 @@ class Store:
         self.agx = self.again()
 
     def again(self) -> Agx:
-        return Agx(lambda: self.settings.agx, lambda: self.roots)
+        return Agx(lambda: self.settings.agx, lambda: self.roots, lambda: Resumable(list))
 
     @property
     def root(self) -> Path:

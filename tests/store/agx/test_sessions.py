@@ -390,11 +390,12 @@ WRITER = """
 import sys
 from pathlib import Path
 from dagentd.adapters import clock
+from dagentd.agents.resumable import Resumable
 from dagentd.agx.agx import Agx
 from dagentd.agx.values import changed
 from dagentd.settings import Settings
 root, name = Path(sys.argv[1]), sys.argv[2]
-agx = Agx(lambda: Settings().agx, lambda: [root])
+agx = Agx(lambda: Settings().agx, lambda: [root], lambda: Resumable(list))
 for number in range(int(sys.argv[3])):
     sessions = agx.sessions(root)
     with sessions.writing() as writing:
