@@ -622,3 +622,26 @@ def test_what_left_chat_a_moment_ago(served: Served, backup: Path, before: str) 
     for _ in range(2):
         assert served.all() == ["a", "b", "c", "d"] and served.known() == served.shown() == ["d"]
         served.again()
+
+
+def test_what_came_behind_a_damaged_end_of_the_index_stands(served: Served, tmp_path: Path) -> None:
+    """A hole over the end of the last record that the index knows, and over what follows it at once."""
+    served.add("a", "b")
+    served.close()
+    for path in tmp_path.glob("index.sqlite*"):
+        shutil.copy2(path, tmp_path / f"earlier-{path.name}")
+    end = served.journal.stat().st_size
+    served.open()
+    served.session.update_checkpoint({"summary": {"decisions": ["kept"]}})
+    served.session.clear()
+    served.add("c")
+    served.close()
+    for path in tmp_path.glob("earlier-*"):
+        os.replace(path, tmp_path / path.name.removeprefix("earlier-"))
+    with served.journal.open("r+b") as file:
+        file.seek(end - 30)
+        file.write(bytes(60))
+    served.open()
+    for _ in range(2):
+        assert served.all() == ["a", "b", "c"] and served.known() == served.shown() == ["c"]
+        served.again()
