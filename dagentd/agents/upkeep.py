@@ -53,7 +53,7 @@ class AgentsUpkeep:
         return Openings(self.followed)
 
     def resumable(self) -> Resumable:
-        """Whatever is followed, if anything is."""
+        """The conversations to go on with, whatever is followed, if anything is."""
         from dagentd.agents.resumable import Resumable
 
         return Resumable(lambda: self._settings().agents.ignore_paths)

@@ -18,7 +18,7 @@ from dagentd.model import ids, times
 
 
 class Conversations(Protocol):
-    """What Claude Code has of a project; `dagentd.agents`, which stands above AGX, reads it."""
+    """The conversations that Claude Code has of a project; `dagentd.agents`, which stands above AGX, reads them."""
 
     def newest(self, root: Path) -> list[Claude]: ...
 

@@ -25,6 +25,7 @@ from dagentd.store.store import Store
 
 _log = logging.getLogger(__name__)
 _DAY = 86_400
+_WRITTEN = "2026"  # a clock that shows an earlier year has not been set yet
 _WAIT = 5.0  # seconds for a daemon that was told to let go of the project
 
 
@@ -52,11 +53,11 @@ class Days:
 
 def counted(known: Days, gone: Iterable[str], today: str, at: Moment) -> Days:
     """The next state. A day counts once, though the clock goes back, as on a board without a battery at each start; and
-    in one run of the machine none is shorter than a day."""
-    later = today > known.last and (known.at[0] != at[0] or at[1] - known.at[1] >= _DAY)
-    step = 1 if known.last and later else 0
-    of = {name: known.of[name] + step if name in known.of else 0 for name in sorted(gone)}
-    return Days(today, of, at) if later or not known.last else replace(known, of=of)
+    in one run of the machine none is shorter than a day, also not for what is found while it lasts."""
+    begins = today > max(known.last, _WRITTEN) and (known.at[0] != at[0] or at[1] - known.at[1] >= _DAY)
+    if begins:
+        return Days(today, {name: known.of.get(name, -1) + 1 for name in sorted(gone)}, at)
+    return replace(known, of={name: known.of[name] for name in sorted(gone) if name in known.of})
 
 
 def expired(days: Days, keep_days: int) -> list[str]:

@@ -49,6 +49,24 @@ def test_a_clock_that_alternates_counts_each_day_once() -> None:
     assert days.of == {"a": 0} and counted(days, ["a"], "2026-01-02", ("another run", 1.0)).of == {"a": 1}
 
 
+def test_a_clock_that_has_not_been_set_tells_no_day() -> None:
+    """It was 1970 when they were found, and the second start ended that day after some seconds."""
+    days = Days()
+    for start in range(6):
+        for today in ("1970-01-01", "2026-01-01"):
+            days = counted(days, ["a"], today, (f"run {start}", 5.0))
+    assert days.of == {"a": 0}
+
+
+def test_what_is_found_while_a_day_lasts_waits_for_the_next() -> None:
+    """It was a day old when that ended, perhaps a minute later."""
+    days = counted(Days(), ["a"], "2026-01-01", _moment(0))
+    days = counted(days, ["a", "b"], "2026-01-02", _moment(0.999))
+    for number, (a, b) in enumerate([(1, 0), (2, 1)], start=2):
+        days = counted(days, ["a", "b"], f"2026-01-0{number}", _moment(number - 1))
+        assert days.of == {"a": a, "b": b}
+
+
 def test_no_day_is_shorter_than_a_day() -> None:
     days = counted(Days(), ["a"], "2026-01-01", _moment(0))
     for number in range(2, 9):

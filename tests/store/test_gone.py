@@ -77,7 +77,7 @@ def test_it_can_be_read(lost: Served, reader: Store, by: str) -> None:
 
 
 def test_it_can_only_be_read(lost: Served) -> None:
-    before = lost.kept[0].read_bytes()
+    before, names = lost.kept[0].read_bytes(), os.listdir(lost.kept[0].parent)
     with lost.store.sessions.using(lost.session.id) as session:
         with pytest.raises(NotFound, match="gone with its worktree") as caught:
             session.add([{"role": "user", "content": "x"}])
@@ -85,7 +85,7 @@ def test_it_can_only_be_read(lost: Served) -> None:
         for act in (session.clear, session.archive, lambda: session.replace("context", {})):
             with pytest.raises(NotFound):
                 act()
-    assert lost.kept[0].read_bytes() == before and os.listdir(lost.kept[0].parent) == [lost.kept[0].name]
+    assert lost.kept[0].read_bytes() == before and os.listdir(lost.kept[0].parent) == names
 
 
 def test_no_context_is_made_where_git_has_begun_to_remove_files(served: Served) -> None:

@@ -139,6 +139,7 @@ def test_a_newer_backup_over_it_brings_the_rest(served: Served, backup: Path, tm
     _back_up(served, tmp_path / "newer")
     served.session.clear()
     served.add("d")
+    _unseal(served)
     _meanwhile(served, True, _journal, backup)
     assert served.all() == ["a", "d"] and _told(served, "journal-lost").message.endswith("no other file has: 2")
     _meanwhile(served, True, _journal, tmp_path / "newer")
@@ -365,6 +366,11 @@ def test_what_was_put_back_is_damaged_a_second_time(served: Served, running: boo
             served.again()
 
 
+def _unseal(served: Served) -> None:
+    for part in kept_journals.sealed_paths(served.kept[0]):
+        part.unlink()
+
+
 def _lost_two(served: Served, backup: Path) -> None:
     served.add("a")
     _back_up(served, backup)
@@ -372,6 +378,7 @@ def _lost_two(served: Served, backup: Path) -> None:
     _back_up(served, backup.with_name("newer"))
     served.session.clear()
     served.add("d")
+    _unseal(served)
     _meanwhile(served, True, _journal, backup)
 
 
@@ -590,6 +597,50 @@ def test_what_followed_the_last_save_of_the_index_stands(served: Served, tmp_pat
     for path in tmp_path.glob("earlier-*"):
         os.replace(path, tmp_path / path.name.removeprefix("earlier-"))
     _damage(["b"], served, Path())
+    served.open()
+    for _ in range(2):
+        assert served.all() == ["a", "b", "c"] and served.known() == served.shown() == ["c"]
+        served.again()
+
+
+@pytest.mark.parametrize("before", ["somebody adds", "the chat is written", "that is sealed"])
+def test_what_left_chat_a_moment_ago(served: Served, backup: Path, before: str) -> None:
+    """Only the chat on disk still had it: it was listed as lost, and then written over."""
+    served.add("a")
+    _back_up(served, backup)
+    served.add("b", "c")
+    with served.session._projections.still():
+        served.session.clear()
+        if before == "that is sealed":
+            served.flush()
+        _journal(served, backup)
+        if before == "somebody adds":
+            served.session.add([{"id": "d", "role": "user", "content": "text of d"}])
+    served.flush()
+    served.add("d")
+    assert "journal-lost" not in served.problems()
+    for _ in range(2):
+        assert served.all() == ["a", "b", "c", "d"] and served.known() == served.shown() == ["d"]
+        served.again()
+
+
+def test_what_came_behind_a_damaged_end_of_the_index_stands(served: Served, tmp_path: Path) -> None:
+    """A hole over the end of the last record that the index knows, and over what follows it at once."""
+    served.add("a", "b")
+    served.close()
+    for path in tmp_path.glob("index.sqlite*"):
+        shutil.copy2(path, tmp_path / f"earlier-{path.name}")
+    end = served.journal.stat().st_size
+    served.open()
+    served.session.update_checkpoint({"summary": {"decisions": ["kept"]}})
+    served.session.clear()
+    served.add("c")
+    served.close()
+    for path in tmp_path.glob("earlier-*"):
+        os.replace(path, tmp_path / path.name.removeprefix("earlier-"))
+    with served.journal.open("r+b") as file:
+        file.seek(end - 30)
+        file.write(bytes(60))
     served.open()
     for _ in range(2):
         assert served.all() == ["a", "b", "c"] and served.known() == served.shown() == ["c"]

@@ -93,7 +93,11 @@ class DocumentWriter:
         return True
 
     def _publish(self, each: Projection) -> bool:
-        """False if it is not as we know it."""
+        """False if it is not as we know it. A chat of ours may be the last to have what left: that is secured first, or
+        put back where the journal was overwritten."""
+        if each.name == "chat" and each.written is not None and self._journal.departed:
+            self._journal.check_touched()
+            self._journal.secure()
         with self._journal.lock:
             mark, pos, chunks = self.mark(each.name), self._journal.state.pos, self._render(each)
         why, chunks = each.unreadable, right_of_way.behind(chunks)

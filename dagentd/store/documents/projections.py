@@ -286,9 +286,7 @@ class Projections:
         or imports into it does not wait for it. Closing saves too."""
         if now < self._next_save or not self._is_unsaved():
             return
-        if self._journal.touched:
-            with contextlib.suppress(DagentdError):  # who adds next is told
-                self._journal.check()
+        self._journal.check_touched()
         with self._journal.lock:
             with contextlib.suppress(DagentdError):  # damaged, it is begun anew, and who comes next reads again
                 self._journal.state.save()

@@ -67,11 +67,9 @@ def _state_of(journal: Journal, index: JournalIndex, written: Sequence[Record]) 
 
 class Remains:
     """Where a record may still be that was at a place in a journal: in kept files, in their sealed parts, in the file
-    that we have open. `lines` are messages that a document has."""
+    that we have open, among the messages `shown` by the chat on disk."""
 
-    def __init__(
-        self, kept: KeptJournals, session_id: str, old: Journal | None = None, lines: Mapping[str, bytes] | None = None
-    ) -> None:
+    def __init__(self, kept: KeptJournals, session_id: str, shown: Sequence[Any], old: Journal | None = None) -> None:
         entries = kept.of(session_id)[::-1]
         self._places: list[Read] = [old.bytes_at] if old else []
         self._places += [partial(_in_file, entry) for entry in entries]
@@ -79,7 +77,7 @@ class Remains:
         self._copies = [
             read for entry in entries for read in (partial(_in_file, entry), kept_journals.SealedCopy(entry).read)
         ]
-        self._lines = lines or {}
+        self._lines = {str(raw.get("id")): jsontext.encode(raw) for raw in shown if isinstance(raw, dict)}
         self._elsewhere: dict[bytes, Record] | None = None
 
     def message(self, entry: Entry) -> Record | None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, beneath, disk, fileio, marks
-from dagentd.model import records
+from dagentd.errors import DagentdError
+from dagentd.model import jsontext, records
+from dagentd.model.documents import Chat
+from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import DOCUMENTS, SessionFolder
 from dagentd.model.records import Record
 from dagentd.store.journal import journal as journals
@@ -91,7 +95,7 @@ class JournalRepair:
         try:
             if not same and (lack := _continues(found, old, state)) is not None:
                 return Repaired(found, ours, lack=lack)
-            remains = Remains(self._kept, self._folder.id, None if same else old)
+            remains = Remains(self._kept, self._folder.id, self._shown(), None if same else old)
             lack = _bring_up(found, state, ours, remains)
             if same and old.twin is not None:  # it has served; two files that differ would count as two sessions
                 old.size = found.size
@@ -100,6 +104,14 @@ class JournalRepair:
             found.close()
             raise
         return Repaired(found, anew=True, lack=lack)
+
+    def _shown(self) -> list[Any]:
+        """By the chat on disk, which alone has what left a moment ago, until it is written anew."""
+        try:
+            data = fileio.read(self._folder.document("chat"), fileio.CHAT_LIMIT)
+            return Chat.parse(jsontext.decode_object(data)).messages
+        except (OSError, DagentdError, Undecodable):
+            return []
 
     def _await_rest(self) -> None:
         """Whoever overwrites a file has emptied it first, and writes over what we would append meanwhile."""

@@ -14,7 +14,6 @@ from typing import Any
 from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, disk, marks
 from dagentd.errors import CorruptFile, DagentdError, LimitReached, NotFound
-from dagentd.model import jsontext
 from dagentd.model.documents import position_of
 from dagentd.model.problem import Problem
 from dagentd.model.project import SessionFolder
@@ -79,7 +78,7 @@ class SessionJournal:
                     self._recover_lost(first.documents())
             if lack is not None or along:
                 self._note_altered(Lack([], along + (lack.put_back if lack is not None else 0)))
-                self._secure()
+                self.secure()
             else:
                 self._note_lost()
         except BaseException:
@@ -152,6 +151,11 @@ class SessionJournal:
         """Somebody else wrote to the journal since we last looked at all of it."""
         return self.file.ours != marks.of(self.file.path)
 
+    def check_touched(self) -> None:
+        if self.touched:
+            with contextlib.suppress(DagentdError):  # who adds next is told
+                self.check()
+
     def _verify_whole(self) -> None:
         mark = self.file.verify()
         if mark != self.file.ours:
@@ -184,15 +188,16 @@ class SessionJournal:
             with contextlib.suppress(NotFound):  # it is gone already
                 self.submit(last, alone=True)
         with self.lock:
-            self._secure()
+            self.secure()
             self.file.close()
         self.tell = _nobody
 
-    def _secure(self) -> None:
-        """Save what is known of the journal where damage to it does not reach."""
-        with contextlib.suppress(DagentdError):  # the index is a cache
-            self.state.save()
-        self.seal(everything=True)
+    def secure(self) -> None:
+        """Save what is known of the journal where damage does not reach: the index knows no less than was sealed."""
+        with self.lock:
+            with contextlib.suppress(DagentdError):  # the index is a cache
+                self.state.save()
+            self.seal(everything=True)
 
     # --- opening ------------------------------------------------------------------------------------------
 
@@ -222,11 +227,11 @@ class SessionJournal:
     def _recall(self, first: FirstLook) -> opening.Recalled | None:
         index = self._index.journal(self.file.path)
         entries = self._kept.of(self.folder.id)
-        return opening.recall(self.file, index, entries, lambda: self._remains(first.documents()))
 
-    def _remains(self, documents: dict[str, dict[str, Any]]) -> Remains:
-        shown = [raw for raw in documents.get("chat", {}).get("messages", []) if isinstance(raw, dict)]
-        return Remains(self._kept, self.folder.id, lines={str(raw.get("id")): jsontext.encode(raw) for raw in shown})
+        def look() -> Remains:
+            return Remains(self._kept, self.folder.id, first.documents().get("chat", {}).get("messages", []))
+
+        return opening.recall(self.file, index, entries, look)
 
     def _bring_back(self, known: opening.Recalled) -> Lack:
         """Put back what the index knows, before the journal is read anew: who died in between had lost it for good."""
@@ -357,7 +362,7 @@ class SessionJournal:
         self._apply(mended.lines)
         self._note_altered(mended.lack)
         if mended.anew:
-            self._secure()  # what damaged it may do so again, and we may die before the next save
+            self.secure()  # what damaged it may do so again, and we may die before the next save
         return mended.again
 
     def _take_over(self, journal: Journal) -> None:
