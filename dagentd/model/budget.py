@@ -25,7 +25,7 @@ class Parts:
 
     @property
     def total(self) -> int:
-        return sum(asdict(self).values())
+        return self.agent_description + self.context + self.checkpoint + self.messages + self.user_prompt
 
     @property
     def fixed(self) -> Parts:

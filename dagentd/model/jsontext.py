@@ -26,9 +26,9 @@ class Encoded:
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> Encoded:
-        """An object of fields that are JSON already."""
-        text = ", ".join(f'"{name}": {value}' for name, value in fields.items())
-        return cls(f"{{{text}}}".encode("utf-8", "backslashreplace"))
+        """An object of fields that are JSON already. Joined at once: a large text costs most where it is copied."""
+        pieces = [piece for name, value in fields.items() for piece in (", ", f'"{name}": ', value)][1:]
+        return cls("".join(("{", *pieces, "}")).encode("utf-8", "backslashreplace"))
 
 
 class Undecodable(ValueError):

@@ -118,7 +118,7 @@ def _answer(id: Id, outcome: Any) -> bytes:
         # The encoder is slow to begin with, so it gets the result and hardly ever the id.
         known = str(id).encode() if type(id) is int else jsontext.encode(id)
         result = outcome.data if isinstance(outcome, Encoded) else jsontext.encode(outcome)
-        return b'{"jsonrpc": "2.0", "result": ' + result + b', "id": ' + known + b"}"
+        return b"".join((b'{"jsonrpc": "2.0", "result": ', result, b', "id": ', known, b"}"))
     except (TypeError, ValueError, RecursionError) as error:
         return _error(id, error)
 
