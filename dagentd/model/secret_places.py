@@ -198,8 +198,11 @@ _BASE64 = r"[A-Za-z0-9+/=]"
 _BREAK = r"(?:[\s\"'+,>]|\\[nr]|\d{1,6}[\t:|\u2192])"
 _HEADERS = r"(?:\s{1,4}(?:Proc-Type|DEK-Info|Comment|Version): [^\n]{1,100}){0,4}"
 
+# Not around another one, and not around what is left of that: taking out twice is the same as once.
+_WITHIN = r"(?:(?!-----BEGIN|\[redacted private key\])[\s\S])"
+
 LONGEST_KEY = 20_000
-WHOLE_KEY = rf"{_BEGIN}(?:(?!-----BEGIN)[\s\S]){{0,{LONGEST_KEY}}}?{_END}"
+WHOLE_KEY = rf"{_BEGIN}{_WITHIN}{{0,{LONGEST_KEY}}}?{_END}"
 KEY_WITHOUT_END = rf"{_BEGIN}{_HEADERS}(?:{_BREAK}{{1,20}}{_BASE64}{{16,2000}}){{1,400}}"
 KEY_WITHOUT_BEGINNING = (
     rf"(?<!{_BASE64})(?:{_BASE64}{{16,}}+{_BREAK}{{1,20}}+)++(?:{_BASE64}{{1,80}}{_BREAK}{{1,20}})?{_END}"

@@ -45,6 +45,7 @@ _VARYING: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
     (r"\b[\d.]+ MB, \d+ threads", "SIZE, NUMBER threads"),
     # A sealed part of a journal comes when its session is closed, by itself and at any time.
     (r"( {4}0| {2}\d{3}) B  serves it", "   SIZE  serves it"),
+    (r"(?:\d\.\d kB| {3}0 B)(?=   0 B +SIZE  serves it)", "  SIZE"),  # measured seldom: perhaps before the session
     (r"\r?\n[^\n]*\.git/dagentd/kept/[^\n]+\.\d+-\d+\.z(?=\r?\n)", ""),
     (r"\bm-[0-9a-f]{8}\b", "m-00000000"),
     (r"\b[0-9a-f]{32}\b", "ID"),

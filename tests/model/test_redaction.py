@@ -326,6 +326,7 @@ _PIECES = st.sampled_from([
 
 @given(st.lists(_PIECES, max_size=12).map("".join))
 @example('token:="aaaa"="bbbbbb1"')
+@example("-----BEGIN PRIVATE KEY-----a-----BEGIN PRIVATE KEY----------END PRIVATE KEY-----a-----END PRIVATE KEY-----")
 def test_twice_is_the_same_as_once(text: str) -> None:
     once = redacted(text)
     assert redacted(once) == once
