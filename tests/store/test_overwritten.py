@@ -102,6 +102,28 @@ def test_an_edit_that_came_since_is_put_back(served: Served, backup: Path, runni
     assert [raw["content"] for raw in served.session.chat()] == ["other words", "text of b"]
 
 
+def test_older_documents_over_it_and_no_journal(served: Served, backup: Path) -> None:
+    """What an older checkpoint was is read from the journal, before anybody has noticed that there is none."""
+    served.add("a")
+    for number in range(3):
+        served.session.update_checkpoint({"summary": {"decisions": [f"number {number}"]}})
+        if number == 1:
+            served.flush()
+            _back_up(served, backup)
+    served.add("b")
+    served.flush()
+    checkpoint = json.loads((backup / served.folder.document("checkpoint").name).read_text())
+    checkpoint["summary"]["decisions"] = ["by the app"]
+    del checkpoint["dagentd"]
+    (backup / served.folder.document("checkpoint").name).write_text(json.dumps(checkpoint))
+    _folder(served, backup)
+    served.journal.write_bytes(b"")
+    served.session._projections.look()
+    served.flush()
+    assert served.known() == served.all() == ["a", "b"]
+    assert len(served.written()) == 2
+
+
 @pytest.mark.parametrize("running", [True, False], ids=["running", "stopped"])
 def test_a_second_file_has_all_of_it(apart: Served, backup: Path, running: bool) -> None:
     """Where the kept journal is a copy: also what had left chat, which nothing else holds."""

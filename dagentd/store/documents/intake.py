@@ -227,9 +227,11 @@ class Intake:
         return True
 
     def merge_documents(self, read: dict[str, Read]) -> bool:
-        """Whether the journal has new records of it."""
+        """Whether the journal has new records of it. Who brings an older folder brings its journal too, and what is
+        merged is compared with records that are read from there: it is mended first."""
         if not read:
             return False
+        self._journal.check_touched()
         docs = {name: self._doc(name, raw, data) for name, (raw, data) in read.items() if name != "memory"}
         if "memory" in read and "checkpoint" not in docs:  # of the newest app, which empties a chat after writing it
             docs["checkpoint"] = self._memory(*read["memory"])
