@@ -18,7 +18,7 @@ from dagentd import paths
 from dagentd.agents.notes import Notes
 from tests.agents.programs import ClaudeCode, Codex, NotHere, Programs, programs
 from tests.agents.stand_in_api import Call, StandInApi
-from tests.conftest import SampleProject
+from tests.conftest import SampleProject, git
 from tests.e2e.daemon import Daemon
 from tests.patience import patience, until
 
@@ -56,14 +56,14 @@ def files(*folders: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in found}
 
 
-def told(api: StandInApi, begin: Callable[[], str]) -> str:
-    """The conversation whose first request had what was remembered. A busy machine may not be in time for each."""
+def told(api: StandInApi, begin: Callable[[], str], words: str = "No walruses.") -> str:
+    """The conversation whose first request had these words. A busy machine may not be in time for each."""
     begun: list[str] = []
 
     def is_told() -> bool:
         api.seen.clear()
         begun.append(begin())
-        return "No walruses." in json.dumps(api.seen[0].body)
+        return words in json.dumps(api.seen[0].body, ensure_ascii=False)
 
     until(is_told, "a conversation that is told something")
     return begun[-1]
@@ -117,6 +117,33 @@ def test_a_connected_claude_tells_is_told_and_asks(
     claude.say("Hello", project.worktree)
     assert "dagentd" not in json.dumps(api.seen[seen].body["tools"])
     assert not paths.connect_dir().exists()
+
+
+def test_claude_is_told_what_its_summary_dropped_and_who_is_beside_it(
+    claude: ClaudeCode, api: StandInApi, daemon: Daemon, project: SampleProject
+) -> None:
+    daemon.run(project.root)
+    daemon.dagentd("connect", "claude-code")
+    sibling = project.root / ".dagent-worktrees" / "beside"
+    git(project.root, "worktree", "add", "-q", "-b", "beside", str(sibling))
+    for worktree in (project.worktree, sibling):
+        (worktree / "README.md").write_text(f"# {worktree.name}\n")
+        git(worktree, "commit", "-qam", "Say where we are")
+    named = claude.say("Never touch the folder legacy/. Begin with the tests.", project.worktree)
+    session = f"claude-{named}"
+    until(lambda: session in json.dumps(daemon.call("session.list", agent="claude-code")), "the conversation")
+    said = daemon.call("session.getMessages", sessionId=session)["messages"]
+    daemon.call("session.pin", sessionId=session, messageId=said[0]["id"], pinned=True)
+
+    def compacted() -> str:
+        claude.say("/compact", project.worktree, resume=named)  # its summary says `ok` and no more
+        api.seen.clear()
+        return claude.say("Go on.", project.worktree, resume=named)
+
+    told(api, compacted, "Ordered by the user in this conversation:\\n- “Never touch the folder legacy/.")
+    assert "continued from a previous conversation" in json.dumps(api.seen[0].body)
+    told(api, lambda: claude.say("Hello", sibling), f"feature/{project.feature}")
+    assert "README.md" in json.dumps(api.seen[0].body)
 
 
 def test_only_one_worktree_and_user_edits(
