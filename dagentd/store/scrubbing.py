@@ -82,10 +82,13 @@ def _is_part(path: Path) -> bool:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """No link is followed."""
+    """No link is followed. A folder that cannot be listed stands for what is in it: nobody can say that it is clean."""
     try:
         names = sorted(beneath.names(folder))
-    except OSError:  # not there
+    except FileNotFoundError:
+        return
+    except OSError:
+        yield folder
         return
     for path in (folder / name for name in names if _CACHE not in name):
         mode = _mode(path)

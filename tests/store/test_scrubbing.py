@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import zlib
 from pathlib import Path
 
+import pytest
+
+from dagentd.adapters.files import beneath
 from dagentd.model.scrubbing import forms
 from dagentd.store import scrubbing
 from tests.store.served import Served
@@ -39,3 +43,16 @@ def test_a_text_leaves_every_file_and_the_session_goes_on(served: Served, tmp_pa
     assert (journal.stat().st_ino, journal.stat().st_size) == (before.st_ino, before.st_size)
     again = served.store.session(session.id)
     assert [each["content"][:8] for each in again.history()[0]] == ["it is **"]
+
+
+def test_a_folder_that_cannot_be_listed_is_told(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed, listed = served.folder.path, beneath.names
+
+    def names(path: str | Path) -> list[str]:
+        if Path(path) == closed:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return listed(path)
+
+    monkeypatch.setattr(beneath, "names", names)
+    found = scrubbing.traces(scrubbing.of_project(served.project), forms(SECRET))
+    assert [(trace.path, trace.error is None) for trace in found] == [(closed, False)]
