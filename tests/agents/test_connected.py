@@ -16,21 +16,13 @@ import pytest
 
 from dagentd import paths
 from dagentd.agents.notes import Notes
-from tests.agents.programs import ClaudeCode, Codex, NotHere, Programs, programs
+from tests.agents.programs import ClaudeCode, Codex, Programs
 from tests.agents.stand_in_api import Call, StandInApi
 from tests.conftest import SampleProject, git
 from tests.e2e.daemon import Daemon
 from tests.patience import patience, until
 
 TOOL = "mcp__plugin_dagentd_dagentd__search"
-
-
-@pytest.fixture(scope="module")
-def installed() -> Programs:
-    try:
-        return programs()
-    except NotHere as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture

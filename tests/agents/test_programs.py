@@ -12,7 +12,7 @@ import pytest
 
 from dagentd.agents import removing
 from dagentd.agents.conversation import ECHO, Agent, Conversation, Transcript, Usage
-from tests.agents.programs import ClaudeCode, Codex, NotHere, Programs, programs
+from tests.agents.programs import ClaudeCode, Codex, Programs
 from tests.agents.reading import CLAUDE, CODEX, conversation, events
 from tests.agents.stand_in_api import Call, StandInApi
 from tests.agents.test_sessions import Place
@@ -35,14 +35,6 @@ for line in sys.stdin:
         answer = {"result": found} if found else {"error": {"code": -32601, "message": "unknown"}}
         print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}), flush=True)
 """
-
-
-@pytest.fixture(scope="module")
-def installed() -> Programs:
-    try:
-        return programs()
-    except NotHere as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture
