@@ -1,5 +1,5 @@
 # make run [PROJECT=path]   set up and serve that repository; without PROJECT a demonstration
-# make test                 all checks and tests, of many like ones a share: about ten minutes on two cores
+# make test                 all checks and tests, of many like ones a share: six to ten minutes on two cores
 # make torture [MINUTES=n] [SEED=s]   chaos and the state machine, n minutes each, and every test that `make test` takes
 #                           a share of or leaves out
 # make bench                measurements, beside the limits of this machine; BENCH_MINUTES=1 for a shorter one
@@ -18,15 +18,16 @@ run: .venv/ready
 	@if [ -n "$$PROJECT" ]; then exec .venv/bin/dagentd run "$$PROJECT"; else exec .venv/bin/dagentd demo; fi
 
 # Two processes more than there are processors: tests wait about as often as they work. Whoever is done takes over some of
-# what another one has left: the longest tests come last.
+# what another one has left: the longest tests come last. Types are checked beside them, on one processor for a minute.
 test: .venv-test/ready tools
-	@echo "Checking style and types (about a minute), then the tests (about nine minutes on two cores):"; \
+	@echo "Checking style, then types and tests beside each other (six to ten minutes on two cores):"; \
 		echo "of many like ones a share, by a seed that is told below; 'make torture' takes all of them."
 	@.venv-test/bin/python -m compileall -q dagentd tests
 	.venv-test/bin/ruff check
 	.venv-test/bin/ruff format --check --quiet
-	.venv-test/bin/mypy --strict
-	.venv-test/bin/python -m pytest --dist worksteal --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 2))
+	.venv-test/bin/mypy --strict & types=$$!; \
+	.venv-test/bin/python -m pytest --dist worksteal --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 2)); tests=$$?; \
+	wait $$types || { echo "Types are wrong: mypy says above where." >&2; exit 1; }; exit $$tests
 
 torture: .venv-test/ready
 	.venv-test/bin/python -m tests.torture --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))

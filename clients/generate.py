@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from clients import python_code, typescript_code
-from dagentd.rpc.methods import openrpc_document
+from dagentd.rpc.discovery import openrpc_document
 
 _HERE = Path(__file__).parent
 

@@ -18,7 +18,7 @@ from dagentd.adapters.service_manager import Supervisor
 from dagentd.adapters.signals import Signals
 from dagentd.adapters.watch import Watch
 from dagentd.agents.upkeep import AgentsUpkeep
-from dagentd.agx.upkeep import AgxUpkeep
+from dagentd.agx.agx_upkeep import AgxUpkeep
 from dagentd.errors import DagentdError, expected
 from dagentd.events import Events
 from dagentd.jobs.reconcile import Report
@@ -30,7 +30,6 @@ from dagentd.rpc.client import Client
 from dagentd.rpc.protocol import logged
 from dagentd.rpc.server import Server
 from dagentd.serving.background_compaction import BackgroundCompaction
-from dagentd.serving.budget import BudgetWatch
 from dagentd.serving.maintenance import Maintenance
 from dagentd.serving.pause_timer import PauseTimer
 from dagentd.serving.projects import Projects
@@ -73,7 +72,7 @@ class Daemon:
         self._looked = self._started
         self._exit = 0
         self._degraded = False
-        self._wrong_settings: set[str] = set()  # that were told of in the log
+        self._told: set[tuple[str, str]] = set()  # the problems that are in the log, by their places and words
 
     def run(self, ready: Callable[[], None]) -> int:
         share_heap()
@@ -120,12 +119,13 @@ class Daemon:
                 self._signals.wake,
                 _bug,
             )
-            self._budget = BudgetWatch(self._maintenance, self.settings_of)
-            self.compacting = BackgroundCompaction(self._budget, self.settings_of, ledger(paths.ledger_file()), _bug)
+            self.compacting = BackgroundCompaction(
+                self._maintenance, self.settings_of, ledger(paths.ledger_file()), _bug
+            )
+            self._budget = self.compacting.budget
             self.pausing = PauseTimer(self._watching, self._budget)
-            self._maintenance.sources, self._maintenance.touched = self._watching.made_from, self._budget.weigh_some
             self.projects = Projects(
-                self.settings_of, index, self._maintenance, self._watching, self.events.publish, self._budget.changed
+                self.settings_of, index, self._maintenance, self._watching, self._budget, self.events.publish
             )
             self._status = Status(
                 self._worker,
@@ -240,10 +240,11 @@ class Daemon:
                         self._listen, self._tell, self._prove):  # fmt: skip
                 self._attempt(act)
             self._agx.beat()
+        self._attempt(self._tell)
 
     def _attempt(self, act: Callable[[], None]) -> None:
-        """Do something. If it fails, that leaves the other things, is logged once, and shows in status until it is
-        right. A bug too: a daemon that nobody restarts would be gone without a word."""
+        """Do something. If it fails, that leaves the other things, and is a problem until it is right. A bug too: a
+        daemon that nobody restarts would be gone without a word."""
         try:
             act()
             self._status.own.pop(act.__name__, None)
@@ -253,8 +254,6 @@ class Daemon:
             if known is None or known.message != (error or bug).message:
                 if error is None:
                     _bug(raised)
-                else:
-                    _log.warning("%s", error)
                 self._status.own[act.__name__] = Problem.of("daemon", error or bug, clock.stamp())
 
     def _keep_lock(self) -> None:
@@ -278,7 +277,13 @@ class Daemon:
             self._watching.look_at_all()
 
     def _tell(self) -> None:
-        """Whoever listens hears when something went wrong, and when all is well again."""
+        """Log each problem once, whichever part it is of; and whoever listens hears when something went wrong, and when
+        all is well again."""
+        problems = self._status.problems()
+        now = {(each.path, each.message) for each in problems}
+        for path, message in sorted(now - self._told):
+            _log.warning("%s: %s" if path else "%s%s", path, message)
+        self._told = now
         trouble = self._status.trouble()
         if bool(trouble) != self._degraded:
             self._degraded = bool(trouble)
@@ -304,10 +309,6 @@ class Daemon:
     def _adjust(self) -> None:
         """Follow settings that changed: whoever asks has the new ones already."""
         changed = self._settings.look(store.project.root for store in self.stores())
-        wrong = {f"{problem.path}: {problem.message}" for problem in self._settings.problems()}
-        for each in wrong - self._wrong_settings:
-            _log.warning("%s; the settings stay as they were", each)
-        self._wrong_settings = wrong
         if not changed:
             return
         user = self._settings.user

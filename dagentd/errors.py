@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+from collections.abc import Iterator
 
 
 class DagentdError(Exception):
@@ -86,6 +88,15 @@ def from_oserror(error: OSError, path: str | os.PathLike[str] | None = None) -> 
     kind, message, hint = _WORDS.get(error.errno or 0, other)
     named = error.filename if isinstance(error.filename, str | os.PathLike) else None
     return kind(message, path=named if path is None else path, hint=hint)
+
+
+@contextlib.contextmanager
+def explained(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say what the system refused in one sentence with the file and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise from_oserror(error, path) from error
 
 
 def expected(error: BaseException | None) -> DagentdError | None:

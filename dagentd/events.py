@@ -136,7 +136,8 @@ class Events:
             event = _event(type, self._seq + 1, self._stamp(), about)
             self._hold(event)
             bugs = [self._try(id, lambda each: each.offer(event, self._stamp)) for id in list(self._listeners)]
-        self._report(bugs)
+        if any(bugs):
+            self._report(bugs)
         return event
 
     def subscribe(

@@ -16,6 +16,7 @@ from dagentd.errors import Conflict, DagentdError, NotFound, NotRunning
 from dagentd.events import Events
 from dagentd.jobs import pausing
 from dagentd.jobs.reconcile import Report
+from dagentd.model.compaction import How
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
 from dagentd.settings import Settings
@@ -145,8 +146,6 @@ class OneShotCompaction:
         return Compactor(ledger(paths.ledger_file()))
 
     def compact(self, store: Store, folder: SessionFolder, proposal_id: str | None, again: bool) -> dict[str, Any]:
-        from dagentd.jobs.compaction import How
-
         with store.sessions.use(folder) as session:
             if proposal_id is None:
                 return self._compactor.compact(session, self._settings, How(forced=True, again=again))
@@ -155,8 +154,6 @@ class OneShotCompaction:
             return self._compactor.apply(session, self._proposals[proposal_id])
 
     def preview(self, store: Store, folder: SessionFolder) -> Proposal | None:
-        from dagentd.jobs.compaction import How
-
         with store.sessions.use(folder) as session:
             found = self._compactor.propose(session, self._settings, How(forced=True))
         if found is not None:
@@ -175,8 +172,6 @@ class OneShotCompaction:
 
     def make_room(self, store: Store, session: Session, prompt: str) -> None:
         """If it is due: nobody comes later who could."""
-        from dagentd.jobs.compaction import How
-
         if not store.read_only and self._compactor.scales.fullness(session, self._settings).due:
             with contextlib.suppress(Conflict):
                 self._compactor.compact(session, self._settings, How())

@@ -8,11 +8,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import inf
+from time import monotonic
 from typing import TypeVar
 
 T = TypeVar("T")
 
 _LONGEST = 0.02  # seconds that a piece of work waits at the most: it is done in the end, whoever asks
+_STREAM = 0.005  # seconds within which one request follows another
+_WORK, _REST, _LOOK = 0.0005, 0.004, 0.001  # seconds of work, of rest after it while they do, and until it looks again
 
 
 class NotYet(Exception):
@@ -24,6 +27,7 @@ class NotYet(Exception):
 
 
 class _Here(threading.local):
+    rested = -inf  # when it last left the interpreter to those who might ask
     again: float | None = None  # in a worker: the seconds after which its job is to be done again, inf if it is not
 
 
@@ -75,28 +79,33 @@ class RightOfWay:
     other one may keep it."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition(threading.Lock())
         self._asking: set[int] = set()  # threads
+        self._left = -inf  # when the last of them was done
 
     def __enter__(self) -> None:
         """Somebody asks for what takes no time."""
         self._asking.add(threading.get_ident())
 
-    def __exit__(self, *_: object) -> None:
-        self.leave()
-
-    def leave(self) -> None:
-        """It takes time after all."""
+    def leave(self, *_: object) -> None:
+        """It is done, or takes time after all. Nobody is woken: two threads that wake after each answer made the next
+        request wait for as long as its write to the disk took."""
         self._asking.discard(threading.get_ident())
-        if not self._asking:
-            with self._changed:
-                self._changed.notify_all()
+        self._left = monotonic()
+
+    __exit__ = leave
 
     def give(self) -> None:
-        """Let those pass who ask just now; whoever does so needs not wait for itself."""
-        if self._asking and threading.get_ident() not in self._asking:
-            with self._changed:
-                self._changed.wait_for(lambda: not self._asking, _LONGEST)
+        """Let those pass who ask just now; whoever does so needs not wait for itself. Who has just been answered may
+        ask again, and is not heard before its thread has the interpreter."""
+        if threading.get_ident() in self._asking:
+            return
+        now = monotonic()
+        if self._asking or (now - self._left < _STREAM and now - _here.rested > _WORK):
+            end = now + _LONGEST
+            time.sleep(_REST)
+            while self._asking and monotonic() < end:
+                time.sleep(_LOOK)
+            _here.rested = monotonic()
 
     def behind(self, pieces: Iterable[T]) -> Iterator[T]:
         """Work that is done piece by piece, each behind those who ask."""

@@ -4,6 +4,7 @@ _dagentd_program=${0%/*}/program
 if [ -r "$_dagentd_program" ]; then
 	{
 		IFS= read -r _dagentd_python
+		IFS= read -r _dagentd_code
 		while IFS= read -r _dagentd_line; do
 			case $_dagentd_line in [A-Z]*=*) export "$_dagentd_line" ;; esac
 		done

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -16,13 +17,16 @@ from pathlib import Path
 import hypothesis
 import pytest
 import pytest_timeout  # type: ignore[import-untyped]
+from hypothesis import HealthCheck
 
 from tests import turns
 from tests.patience import patience
 from tests.torture.seeds import THOROUGH, of_the_run
 
 # A slow machine is no failure.
-hypothesis.settings.register_profile("unhurried", deadline=None, max_examples=300 if THOROUGH else 40)
+hypothesis.settings.register_profile(
+    "unhurried", deadline=None, max_examples=300 if THOROUGH else 40, suppress_health_check=[HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("unhurried")
 
 FEATURE = "feat-login"
@@ -34,7 +38,10 @@ GITCONFIG = """\
 [init]
 	defaultBranch = main
 """
+_PLACES = {"XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": "state", "XDG_DATA_HOME": "data", "XDG_CACHE_HOME": "cache",
+           "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp", "TMUX_TMPDIR": "tmux"}  # fmt: skip
 _number = itertools.count()
+_untouched: list[Path] = []  # homes in which nothing was ever written: most tests need none
 
 
 @dataclass(frozen=True)
@@ -51,22 +58,37 @@ class SampleProject:
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Home, XDG folders and temp dir of this test alone; nothing of the machine's git or keys is seen. Not by the
-    test's own `monkeypatch`: one that undoes its patches early would be back in the real home. In a folder of their own
-    and counted here: pytest looks through all its folders for a number that is free."""
-    folder = tmp_path_factory.getbasetemp() / "homes" / str(next(_number))
-    folder.mkdir(parents=True, mode=0o700)
-    places = {"HOME": ".", "XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": "state", "XDG_DATA_HOME": "data"}
-    places |= {"XDG_CACHE_HOME": "cache", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp", "TMUX_TMPDIR": "tmux"}
+    test's own `monkeypatch`: one that undoes its patches early would be back in the real home."""
+    folder = _untouched.pop() if _untouched else _new_home(tmp_path_factory.getbasetemp() / "homes")
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(FOREIGN)]:
             patch.delenv(name)
-        for name, below in places.items():
-            place = folder / below
-            place.mkdir(mode=0o700, exist_ok=True)
-            patch.setenv(name, str(place))
+        for name, below in {"HOME": "", **_PLACES}.items():
+            patch.setenv(name, str(folder / below))
         patch.setattr(tempfile, "tempdir", None)  # it remembers the TMPDIR of its first use
-        (folder / ".gitconfig").write_text(GITCONFIG)
         yield folder
+    if _is_untouched(folder):
+        _untouched.append(folder)
+
+
+def _new_home(homes: Path) -> Path:
+    """Counted here: pytest looks through all its folders for a number that is free."""
+    folder = homes / str(next(_number))
+    for place in (folder, *(folder / below for below in _PLACES.values())):
+        place.mkdir(mode=0o700, parents=True)
+    (folder / ".gitconfig").write_text(GITCONFIG)
+    return folder
+
+
+def _is_untouched(folder: Path) -> bool:
+    """As `_new_home` made it."""
+    try:
+        modes = {stat.S_IMODE(os.stat(folder / below).st_mode) for below in ("", *_PLACES.values())}
+        held = {below: os.listdir(folder / below) for below in _PLACES.values()}
+        there = set(os.listdir(folder)) == {".gitconfig", *held} and (folder / ".gitconfig").read_text() == GITCONFIG
+        return there and not any(held.values()) and modes == {0o700}
+    except OSError:
+        return False
 
 
 @pytest.fixture

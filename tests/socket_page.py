@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from dagentd.rpc.methods import openrpc_document
+from dagentd.rpc.discovery import openrpc_document
 
 _TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean": "true or false", "null": "null"}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.agents.resumable import Resumable
-from dagentd.agx.upkeep import AgxUpkeep
+from dagentd.agx.agx_upkeep import AgxUpkeep
 from dagentd.settings import Settings
 from dagentd.worker import Worker
 from tests.e2e.daemon import until

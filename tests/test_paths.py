@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd import paths
+from dagentd import paths, socket_path
 from dagentd.errors import InvalidInput
 
 
@@ -47,7 +47,7 @@ def test_who_takes_the_folder_under_temp_blocks_nobody(
 ) -> None:
     monkeypatch.delenv("XDG_RUNTIME_DIR")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(paths, "LONGEST_SOCKET", 500)
+    monkeypatch.setattr(socket_path, "LONGEST", 500)
     taken = tmp_path / f"dagentd-{os.getuid()}"
     if squat == "file":
         taken.touch()
@@ -95,7 +95,7 @@ def test_two_long_paths_are_two_sockets(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_path_at_the_limit_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    longest = "/" + "x" * (paths.LONGEST_SOCKET - 1)
+    longest = "/" + "x" * (socket_path.LONGEST - 1)
     monkeypatch.setenv("DAGENTD_SOCKET", longest)
     assert paths.socket() == Path(longest)
     monkeypatch.setenv("DAGENTD_SOCKET", longest + "x")

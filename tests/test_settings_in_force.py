@@ -63,6 +63,7 @@ def test_a_mistake_keeps_what_was_there_and_shows_until_it_is_mended(files: File
     assert (current.user.budget.limit, current.of(files.root).budget.limit) == (5000, 5000)
     (problem,) = current.problems()
     assert (problem.id, problem.path) == ("settings", str(files.user)) and "budget.limit" in problem.message
+    assert str(files.user) not in problem.message  # it stands before it
     files.user.write_text(LARGE)
     assert (current.user.budget.limit, current.of(files.root).budget.limit, current.problems()) == (9000, 9000, [])
 

@@ -10,7 +10,7 @@ from dagentd.agents.conversation import Summary
 from dagentd.agents.sessions import Sessions
 from dagentd.model.compaction import checkpoints, local
 from dagentd.model.compaction.checkpoints import Done
-from dagentd.model.compaction.items import record_of
+from dagentd.model.compaction.items import record_of, with_pin
 from dagentd.model.compaction.turns import turn
 from dagentd.model.redaction import redacted_value
 
@@ -27,6 +27,13 @@ def of(sessions: Sessions, session_id: str, limit: int) -> dict[str, Any] | None
         sessions.keep_checkpoint(session_id, before)
     summary = sessions.summary(session_id)
     return {**before, "agentSummary": _told(summary) if summary else None} if before else None
+
+
+def pin(sessions: Sessions, session_id: str, item_id: str, pinned: bool, limit: int) -> None:
+    """An item of it stays until it is unpinned."""
+    known = of(sessions, session_id, limit) or {}
+    if (marked := with_pin(known, item_id, pinned, session_id)) is not None:
+        sessions.keep_checkpoint(session_id, {key: value for key, value in marked.items() if key != "agentSummary"})
 
 
 def _made(before: dict[str, Any], new: list[dict[str, Any]], session_id: str, limit: int) -> dict[str, Any]:

@@ -56,6 +56,14 @@ class Followed:
 
         return checkpoint.of(self.sessions, session_id, self._checkpoint_tokens())
 
+    def pin(self, session_id: str, *, item: str | None, message: str | None, pinned: bool) -> None:
+        from dagentd.agents import checkpoint
+
+        if item is not None:
+            checkpoint.pin(self.sessions, session_id, item, pinned, self._checkpoint_tokens())
+        if message is not None:
+            self.sessions.pin(session_id, message, pinned)
+
     def take_in(self, agent: Agent, uuid: str, transcript: Path | None) -> None:
         """Take in what an agent wrote until now: to the transcript that it names, else to those that we know."""
         known = [seen.path for seen in self.following.known.seen_of(agent.name, uuid)]

@@ -26,7 +26,8 @@ from dagentd.settings.tables import Agents as Settings
 from dagentd.store.registry import Registered
 from dagentd.waiting import pause
 
-_AT_ONCE = 32 << 20  # bytes that are taken in before others have their turn
+_AT_ONCE = 4 << 20  # bytes that are taken in before others have their turn: a new line must not wait for long
+_AT_ONCE_PACKED = 64 << 20  # what was unpacked before is unpacked again for the next ones
 _FREE = 1_000_000_000  # bytes of disk that are left to others
 _IDLE = 86_400.0  # seconds after which a part is sealed
 _PATIENCE, _PAUSE = 5.0, 0.02  # seconds for another process that writes here
@@ -62,10 +63,11 @@ class Survey:
 
 @dataclass(frozen=True)
 class Conversations:
-    """How many an agent had in a project, since when, and in how many worktrees."""
+    """How many an agent has in a project, since when, in how many worktrees, and how many of them are kept so far."""
 
     agent: Agent
     count: int
+    kept: int
     bytes: int
     oldest: float
     worktrees: int
@@ -141,19 +143,22 @@ class Following:
         return found
 
     def conversations_in(self, root: str) -> list[Conversations]:
-        """Count a project's conversations of each agent, kept or not; of each file only the beginning is read."""
+        """Count a project's conversations of each agent, kept or not; of each file only the beginning is read. A
+        forgotten one is none."""
         self.survey()
-        look = finding.look(self.agents())
-        found = []
+        look, forgotten, found = finding.look(self.agents()), records.forgotten(self.folder), []
         for agent in self.agents():
-            mine = [each for each in look.files if each.agent is agent and _is_whole(each.what)]
-            owned = [
-                (each, owner) for each in mine if (owner := self._owner_of(each)) is not None and owner.root == root
-            ]
+            owned = {
+                key: (each.status, owner.worktree)
+                for each in look.files
+                if each.agent is agent and _is_whole(each.what) and (key := _key_unless(forgotten, each)) is not None
+                and (owner := self._owner_of(each)) is not None and owner.root == root
+            }  # fmt: skip
             if owned:
-                sizes, times = zip(*((each.status.st_size, each.status.st_mtime) for each, _ in owned), strict=True)
-                worktrees = {owner.worktree for _, owner in owned}
-                found.append(Conversations(agent, len(owned), sum(sizes), min(times), len(worktrees)))
+                sizes, times = zip(*((each.st_size, each.st_mtime) for each, _ in owned.values()), strict=True)
+                worktrees = len({worktree for _, worktree in owned.values()})
+                kept = len(owned.keys() & self.keep(agent).all().keys())
+                found.append(Conversations(agent, len(owned), kept, sum(sizes), min(times), worktrees))
         return found
 
     def _owner_of(self, found: Found) -> Owner | None:
@@ -170,8 +175,7 @@ class Following:
             return None
 
     def _sort(self, each: Found, seen: Seen | None, forgotten: set[str], survey: Survey) -> None:
-        key = _key(each)
-        if key is None or records.digest(each.agent.name, key) in forgotten:
+        if (key := _key_unless(forgotten, each)) is None:
             return
         if seen is None or seen.mark != mark_of(each.status):
             survey.due.append(each)
@@ -255,7 +259,8 @@ class Following:
         size = part.size()
         if not source.is_packed and source.status.st_size <= size:
             return 0, False
-        pieces = source.pieces(size, _AT_ONCE)
+        most = _AT_ONCE_PACKED if source.is_packed else _AT_ONCE
+        pieces = source.pieces(size, most)
         if (first := next(pieces, None)) is None:
             return 0, False
         self._check_room(len(first) if source.is_packed else source.status.st_size - size)
@@ -263,7 +268,7 @@ class Following:
             part.unseal()
         gained = part.append(_with_first(first, pieces))
         self._stored = self._stored + gained if self._stored is not None else None
-        return gained, gained >= _AT_ONCE
+        return gained, gained >= most
 
     def _attach(self, keep: Keep, found: Found, what: Attachment) -> None:
         """A file that is part of a conversation which is kept; another content under the same name stands beside it."""
@@ -325,6 +330,11 @@ class Following:
 def _key(found: Found) -> str | None:
     what = found.what
     return key_of(what.uuid, what.subagent if isinstance(what, Transcript) else None)
+
+
+def _key_unless(forgotten: set[str], found: Found) -> str | None:
+    key = _key(found)
+    return None if key is None or records.digest(found.agent.name, key) in forgotten else key
 
 
 def _is_whole(what: Transcript | Attachment) -> bool:

@@ -4,13 +4,13 @@ Reading a gigabyte in a thread would have every client of the daemon wait for it
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,9 +28,7 @@ from dagentd.errors import DagentdError, expected
 from dagentd.model.problem import Problem
 
 _MUCH = 8 << 20  # bytes that are worth a process
-_READ = 8 << 20  # bytes of lines that are read before something else may come first
 _TIDY = 3600.0  # seconds between two looks for what can be sealed
-_SOON = 0.5  # seconds in which several changes of folders are one look
 
 _log = logging.getLogger(__name__)
 
@@ -84,8 +82,7 @@ class Intake:
         with self._changed:
             self._closing = True
             self._changed.notify()
-        if self._child is not None:
-            with contextlib.suppress(ProcessLookupError):
+            if self._child is not None:
                 self._child.terminate()
         if self._thread.is_alive():
             self._thread.join()
@@ -197,18 +194,48 @@ class Intake:
         return True
 
     def _by_process(self, survey: Survey) -> None:
+        """Lines that are written meanwhile are taken in here, as they are heard of."""
         assert self._command is not None
-        self.progress = progress = Progress(len(survey.due), survey.size)
+        self.progress, begun = Progress(len(survey.due), survey.size), time.time()
         with subprocess.Popen(self._command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as child:
-            self._child = child
-            assert child.stdout is not None
-            for line in child.stdout:
-                told = json.loads(line)
-                progress.files_done, progress.bytes_done = told["filesDone"], told["bytesDone"]
+            with self._changed:
+                self._child = child
+                if self._closing:
+                    child.terminate()
+            teller = threading.Thread(target=self._hear_progress, args=(child, self.progress), daemon=True)
+            teller.start()
+            while self._wait_beside(child):
                 self._take_heard()
-        self._child = None
+                self._take_since(begun)
+            teller.join()
         if child.returncode and not self._closing:
             _log.warning("conversations were not taken in at once (exit %d); they are one by one", child.returncode)
+
+    def _hear_progress(self, child: subprocess.Popen[bytes], progress: Progress) -> None:
+        assert child.stdout is not None
+        for line in child.stdout:
+            told = json.loads(line)
+            progress.files_done, progress.bytes_done = told["filesDone"], told["bytesDone"]
+        with self._changed:
+            self._child = None
+            self._changed.notify()
+
+    def _wait_beside(self, child: subprocess.Popen[bytes]) -> bool:
+        """False when it is done."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._child is not child or self._heard or self._look)
+            return self._child is child
+
+    def _take_since(self, begun: float) -> None:
+        """Files written since, where folders came that are not watched yet; the rest is the process's."""
+        with self._changed:
+            look, self._look = self._look, False
+        if look:
+            survey = self._following.survey()
+            self._watched([*survey.watched, self._notes.spool])
+            for found in survey.due:
+                if found.status.st_mtime > begun:
+                    self._take(found)
 
     def _count(self) -> None:
         keeps = [(agent, self._following.keep(agent)) for agent in self._following.all_agents]

@@ -19,7 +19,7 @@ from dagentd.adapters.files import atomic, disk, fileio
 from dagentd.adapters.files.atomic import BESIDE, left_beside
 from dagentd.agents import compressed
 from dagentd.errors import CorruptFile, LimitReached
-from dagentd.model.scrubbing import Spans, masked
+from dagentd.model.scrubbed_text import Spans, masked
 
 SEALED = ".zst"
 _MOST_PARTS = 999
@@ -28,7 +28,7 @@ _NAME = re.compile(rf"({_ID}(?:\.{_ID}){{0,2}})\.jsonl(?:\{SEALED})?")
 _NUMBER = re.compile(r"[0-9]{1,3}")
 _STATE = "state"
 _PIECE = 1 << 20
-_SYNCED = 16 << 20  # bytes that are written before they are synced: a kill in the midst of 1 GB reads no more again
+_SYNCED = 4 << 20  # bytes that are written before they are synced: a message that is synced meanwhile waits for them
 
 
 def key_of(uuid: str, subagent: str | None = None) -> str | None:

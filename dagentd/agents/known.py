@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,19 @@ def mark_of(status: os.stat_result) -> Mark:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
+@contextlib.contextmanager
+def explained(path: Path | None, begin_anew: Callable[[], None]) -> Iterator[None]:
+    """A cache that is damaged is begun anew; one that is full, or long in use by another process, is not."""
+    try:
+        yield
+    except Broken as error:
+        if type(error).__name__ == "OperationalError":
+            hint = "Free some space, and try again; nothing stored is lost."
+            raise LimitReached(f"the index cannot be used now: {error}", path=path, hint=hint) from error
+        begin_anew()
+        raise CorruptFile(f"the index is damaged: {error}", path=path, hint="Try again.") from error
+
+
 @dataclass(frozen=True)
 class Seen:
     """A file of an agent as it was when all of it was read. `part` is where it is kept, None if it is not ours."""
@@ -84,15 +97,8 @@ class Known:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Any]:
-        try:
-            with self._lock, self._db:
-                yield self._db
-        except Broken as error:
-            if type(error).__name__ == "OperationalError":
-                hint = "Free some space, and try again; nothing stored is lost."
-                raise LimitReached(f"the index cannot be used now: {error}", path=self._path, hint=hint) from error
-            self._begin_anew()
-            raise CorruptFile(f"the index is damaged: {error}", path=self._path, hint="Try again.") from error
+        with explained(self._path, self._begin_anew), self._lock, self._db:
+            yield self._db
 
     def _begin_anew(self) -> None:
         with self._lock:
@@ -171,6 +177,11 @@ class Known:
         with self.transaction() as db:
             sql = "select 1 from messages where journal = ? and id = ?"
             return db.execute(sql, (read.key, _bytes(message_id))).fetchone() is not None
+
+    @property
+    def has_messages(self) -> bool:
+        with self.transaction() as db:
+            return db.execute("select 1 from messages limit 1").fetchone() is not None
 
     def forget(self, agent: str, name: str, part: int | None = None) -> None:
         """Forget what was made of a conversation's lines, of all parts or of one."""

@@ -1,13 +1,16 @@
 """The text that an agent is given when it begins: looked up in a fifth of a second, because it waits, and put into
-words by `model.opening`. A part that takes longer is left out this time, and is there the next time."""
+words by `model.opening`. While an agent works, what it will be told after `/clear` or a compaction is looked up again
+and again: where the machine is busy, a part that takes longer is as it was then."""
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from dagentd.adapters import git
 from dagentd.agents import neighbours
@@ -22,7 +25,8 @@ from dagentd.model.project import Project
 from dagentd.settings import Settings
 from dagentd.store.store import Store
 
-_PATIENCE = 0.2  # seconds: a hook gives up after 0.3
+_PATIENCE, _READY = 0.2, 0.05  # seconds: a hook gives up after 0.3, and there may be what was found before
+_AGAIN = 30.0  # seconds after which what an agent at work will be told is looked up again
 _BEHIND = 150  # messages after which the checkpoint of a conversation that goes on is made
 _BEGUN = 64  # conversations
 
@@ -42,6 +46,16 @@ def _place(cwd: Path, stores: list[Store]) -> tuple[Store, Checkout] | None:
     return (store, where) if where is not None else None
 
 
+@dataclass
+class _Begun:
+    """A conversation that was told something; `summed_up` is how many messages its checkpoint is of."""
+
+    asked: Asked
+    settings: Settings
+    looked: float
+    summed_up: int = 0
+
+
 class Openings:
     """For as long as the daemon lives: it remembers what never changes, and what it is still looking for."""
 
@@ -49,7 +63,8 @@ class Openings:
         self._followed, self._neighbours = followed, Neighbours()
         self._lock = threading.Lock()
         self._running: set[tuple[str, ...]] = set()
-        self._begun: dict[str, int] = {}  # conversations that were told something, and how many messages were summed up
+        self._begun: dict[str, _Begun] = {}
+        self._ready: dict[tuple[str, ...], tuple[list[int], Part]] = {}
 
     def text(
         self, agent: str, uuid: str, source: str, cwd: Path, transcript: Path | None, stores: list[Store],
@@ -62,35 +77,55 @@ class Openings:
         return self._text(Asked(AGENTS[agent], uuid, source, transcript, *found), settings)
 
     def _text(self, asked: Asked, settings: Settings) -> str:
-        look = Look(asked, self._followed, self._neighbours, settings)
-        found: list[Part] = []
-        if (
-            thread := self._thread((str(asked.where.path), asked.id), lambda: self._run(look, found.append))
-        ) is not None:
-            thread.join(_PATIENCE)
-        known = replace(Known(), **{name: value for part in list(found) for name, value in part.items()})
-        self._goes_on(asked.id)
+        stamp, ready = self._ready.get(_key(asked), ([], Part()))
+        if stamp != self._stamp(asked.store):
+            ready = Part()
+        found = Part()
+        thread = self._thread((str(asked.where.path), asked.id), lambda: self._look(asked, settings, found))
+        if thread is not None:
+            thread.join(_READY if ready else _PATIENCE)
+        known = replace(Known(), **{**ready, **dict(found)})
+        known = replace(known, earlier=[each for each in known.earlier if each.id != asked.id])
+        with self._lock:
+            before = self._begun.pop(asked.id, None)
+            self._begun[asked.id] = _Begun(asked, settings, time.monotonic(), before.summed_up if before else 0)
+            _forget_first(self._begun)
         return opening.compose(known, settings.agents.context_chars)
 
-    def _run(self, look: Look, found: Callable[[Part], object]) -> None:
-        look.run(found)
+    def _look(self, asked: Asked, settings: Settings, found: Part) -> None:
+        look, stamp = Look(asked, self._followed, self._neighbours, settings), self._stamp(asked.store)
+        look.run(found.update)
+        with self._lock:
+            self._ready.pop(_key(asked), None)
+            self._ready[_key(asked)] = stamp, found
+            _forget_first(self._ready)
         for session_id in look.behind:
             self._catch_up(session_id)
 
-    def _goes_on(self, session_id: str) -> None:
-        with self._lock:
-            self._begun[session_id] = self._begun.pop(session_id, 0)
-            if len(self._begun) > _BEGUN:
-                del self._begun[next(iter(self._begun))]
+    def _stamp(self, store: Store) -> list[int]:
+        """Another one where something may have been forgotten, withdrawn or scrubbed: when a kept conversation comes,
+        goes or is written anew, not when it goes on; when the project's memory changes; when it was let go of."""
+        folders = (self._followed.following.keep(agent).folder for agent in AGENTS.values())
+        looked_at = [*folders, store.project.memory_file]
+        return [id(store), *(os.stat(path).st_mtime_ns for path in looked_at if path.exists())]
 
     def grew(self, session_id: str, total: int) -> None:
-        """Before its agent compacts it, most of it is summed up: then it must go quickly."""
+        """Before its agent compacts it, most of it is summed up, and what it is told then is looked up."""
         with self._lock:
-            known = self._begun.get(session_id)
-            if known is None or total - known < _BEHIND:
+            if (known := self._begun.get(session_id)) is None:
                 return
-            self._begun[session_id] = total
-        self._catch_up(session_id)
+            is_behind, is_old = total - known.summed_up >= _BEHIND, time.monotonic() - known.looked > _AGAIN
+            known.summed_up = total if is_behind else known.summed_up
+            known.looked = time.monotonic() if is_old else known.looked
+        if is_behind:
+            self._catch_up(session_id)
+        if is_old:
+            self._thread(("ready", session_id), lambda: self._prepare(known))
+
+    def _prepare(self, known: _Begun) -> None:
+        """For what may come next: its own compaction, and another conversation in its place."""
+        for asked in (replace(known.asked, source="compact"), replace(known.asked, source="clear", uuid="")):
+            self._look(asked, known.settings, Part())
 
     def _catch_up(self, session_id: str) -> None:
         self._thread(("checkpoint", session_id), lambda: in_vain(lambda: self._followed.checkpoint(session_id)))
@@ -112,6 +147,17 @@ class Openings:
         thread = threading.Thread(target=run, name="opening", daemon=True)
         thread.start()
         return thread
+
+
+def _key(asked: Asked) -> tuple[str, ...]:
+    """Whoever begins is told the same as another who begins in its place; who goes on, of its own conversation."""
+    begins = asked.source in ("startup", "clear")
+    return (str(asked.where.path), "" if begins else asked.id, "" if begins else asked.source)
+
+
+def _forget_first(of: dict[Any, Any]) -> None:
+    if len(of) > _BEGUN:
+        del of[next(iter(of))]
 
 
 def _real(path: Path) -> Path:

@@ -22,7 +22,7 @@ from dagentd.errors import DagentdError
 from dagentd.jobs import briefs, summaries
 from dagentd.jobs.context import feature_parts
 from dagentd.model import opening
-from dagentd.model.compaction.items import Record, in_words, record_of
+from dagentd.model.compaction.items import Record, in_words, items_of, record_of
 from dagentd.model.feature import Dag, Node, stage
 from dagentd.model.opening import Base, Feature, Work
 from dagentd.model.project import FeatureFolder, SessionFolder
@@ -34,7 +34,7 @@ _LATEST = 200  # messages since the last checkpoint that are summed up while the
 _WHOLE, _IN_SHORT = (50_000, 2_000), (150_000, 100)  # characters of them, and of what a tool was given or gave back
 _RECORD = 8_000  # tokens that a record may have, of which the first lines are told
 _RECENT, _PINNED = 50, 5  # conversations in which is looked for pins, and that have some
-_TASKS, _COMMITS = 3, 8
+_FEATURES, _TASKS, _COMMITS = 5, 3, 8
 
 Part = dict[str, Any]  # fields of `Known`
 
@@ -112,21 +112,16 @@ class Look:
         return {"decided": decided, "noted": noted}
 
     def _feature(self) -> Part:
-        """Where several are open in a worktree, nobody knows which is meant."""
-        found = [feature_parts.read(each, 0) for each in self._mine if not _has_ended(each)]
-        if len(found) != 1:
-            return {}
-        parts, dag = found[0], found[0].dag
-        name = parts.name if isinstance(parts.name, str) else ""
-        tasks = _tasks(dag) if dag is not None else []
-        counted = dag.summary() if dag is not None and dag.nodes else ""
-        return {"feature": Feature(name, parts.goal, tasks, counted, parts.spec)}
+        """Where several are open in a worktree, each without its spec: nobody knows which is meant."""
+        newest = sorted((each for each in self._mine if not _has_ended(each)), key=_changed, reverse=True)
+        found = [_feature_of(feature_parts.read(each, 0)) for each in newest[:_FEATURES]]
+        return {"features": [replace(each, spec="") for each in found] if len(found) > 1 else found}
 
     def _pinned(self) -> Part:
         """Of what was said in this worktree, but for this conversation: it has its own, or is told of them apart."""
         others = [each["id"] for each in self._conversations.get(self._worktree, []) if each["id"] != self.asked.id]
-        pinned = [each for each in others[:_RECENT] if self._sessions.state(self._sessions.find(each)).pinned]
-        texts = [text for each in pinned[:_PINNED] for text in self._sessions.pinned(each)]
+        pinned = [each for each in others[:_RECENT] if self._sessions.state(self._sessions.find(each)).has_pins]
+        texts = [text for each in pinned[:_PINNED] for text in self._pins(each)]
         for feature in self._mine:
             for folder in layout.sessions(feature):
                 texts += [in_words(item) for item in _kept_record(folder).items if item.pinned]
@@ -177,7 +172,7 @@ class Look:
         said, _ = self._sessions.messages(self.asked.id, _LATEST)
         is_new = not any(each["role"] == "assistant" for each in said)  # else it is of a compaction before this one
         work = _in_short(self.asked.id, self.asked.agent.title, "", record, "")
-        work = replace(work, orders=[*self._sessions.pinned(self.asked.id), *work.orders])
+        work = replace(work, orders=list(dict.fromkeys([*self._pins(self.asked.id), *work.orders])))
         return {"compacted": work, "summary": summary.text if summary is not None and is_new else ""}
 
     def _since(self) -> Part:
@@ -216,6 +211,11 @@ class Look:
         if said:
             self.behind.append(session_id)
         return _summed_up(before, said)
+
+    def _pins(self, session_id: str) -> list[str]:
+        """All that was pinned in it, messages and items of its checkpoint."""
+        items = items_of(self._sessions.state(self._sessions.find(session_id)).checkpoint)
+        return [*self._sessions.pinned(session_id), *(in_words(item) for item in items if item.pinned)]
 
     def _record_of_ours(self, folder: SessionFolder) -> Record:
         if self._is_quick:
@@ -266,6 +266,20 @@ def _in_short(ident: str, agent: str, at: str, record: Record, title: str) -> Wo
             of[item.list].insert(0, in_words(item))
     return Work(ident, agent, at, record.goal or title, of["decisions"], [*of["inProgress"], *of["pending"]],
                 of["blockers"])  # fmt: skip
+
+
+def _feature_of(parts: feature_parts.FeatureParts) -> Feature:
+    name, dag = parts.name if isinstance(parts.name, str) else "", parts.dag
+    counted = dag.summary() if dag is not None and dag.nodes else ""
+    return Feature(name, parts.goal, _tasks(dag) if dag is not None else [], counted, parts.spec)
+
+
+def _changed(feature: FeatureFolder) -> float:
+    """When something last came, went or was written anew in its folder."""
+    try:
+        return os.stat(feature.path, follow_symlinks=False).st_mtime
+    except OSError:
+        return 0.0
 
 
 def _has_ended(feature: FeatureFolder) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import dagentd
 from dagentd import __version__, paths
 from dagentd.adapters import shipped
 from dagentd.adapters.agent_program import Version
@@ -93,7 +94,8 @@ def files() -> dict[Path, bytes]:
     values = {"VERSION": __version__, "HOOK": shlex.quote(str(folder / "hook.sh")), "MCP": str(folder / "mcp.sh")}
     found = {folder / name: _rendered(text, values) for name, text in shipped.texts("plugins").items()}
     passed_on = [f"{name}={value}" for name, value in program_of().environment.items()]
-    return found | {folder / "program": os.fsencode("".join(f"{line}\n" for line in (sys.executable, *passed_on)))}
+    lines = (sys.executable, str(Path(dagentd.__file__).parent), *passed_on)
+    return found | {folder / "program": os.fsencode("".join(f"{line}\n" for line in lines))}
 
 
 def _rendered(text: str, values: dict[str, str]) -> bytes:

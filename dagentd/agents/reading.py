@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -25,7 +25,7 @@ from dagentd.agents.conversation import (
     Usage,
 )
 from dagentd.agents.keeping import Part, exactly
-from dagentd.agents.known import Known, Read
+from dagentd.agents.known import Known, Read, explained
 from dagentd.errors import CorruptFile, DagentdError
 from dagentd.model import times
 from dagentd.model.query import Query, indexed
@@ -84,19 +84,34 @@ class Reading:
 
     def __init__(self, known: Known, words: Path | None) -> None:
         self._known, self._lock = known, threading.RLock()
-        self._words_file, self._opened = words, SearchIndex(words)
+        self._words_file = words
+        self._opened = self._open()
 
     def close(self) -> None:
         with self._lock:
             self._opened.close()
 
-    @property
-    def _words(self) -> SearchIndex:
+    @contextlib.contextmanager
+    def _words(self) -> Iterator[SearchIndex]:
         """Opened again where another process began it anew: it forgot something."""
-        if self._words_file is not None and not self._opened.in_place:
-            self._opened.close()
-            self._opened = SearchIndex(self._words_file)
-        return self._opened
+        with self._lock, explained(self._words_file, self.begin_anew):
+            if self._words_file is not None and not self._opened.in_place:
+                self._opened.close()
+                self._opened = self._open()
+            yield self._opened
+
+    def _open(self) -> SearchIndex:
+        """Where it was damaged or is gone it is empty now: all is read again."""
+        words = SearchIndex(self._words_file)
+        if words.in_place and words.is_empty and self._known.has_messages:
+            self._known.forget_all()
+        return words
+
+    def _forget_words(self, parts: Iterable[Part]) -> None:
+        with self._words() as words:
+            for part in parts:
+                if (known := words.known(part.path)) is not None:
+                    words.forget(known.key)
 
     def catch_up(self, agent: Agent, key: str, part: Part, most: int | None = None) -> int:
         """Read what a part has gained, or some of it; how many messages it has now."""
@@ -140,7 +155,7 @@ class Reading:
         read = self._known.read(agent.name, key, part.number)
         if read.version and read.version != version:
             self._known.forget(agent.name, key, part.number)
-            self._words.forget(self._words.journal(part.path).key)
+            self._forget_words([part])
             read = self._known.read(agent.name, key, part.number)
         read.version = version
         return read
@@ -149,14 +164,14 @@ class Reading:
         """The words first: they are known by their line, and noting them twice changes nothing. False if another
         process was here first, as that which takes in what is much."""
         if batch.texts:
-            self._words.add(self._words.journal(batch.part.path), batch.texts)
+            with self._words() as words:
+                words.add(words.journal(batch.part.path), batch.texts)
         batch.read.state, batch.read.pos = reader.state(), batch.end
         return self._known.add(batch.read, batch.begin, batch.messages, batch.usages, mark=batch.is_marked)
 
     def forget(self, agent: Agent, key: str, parts: list[Part]) -> None:
         with self._lock:
-            for part in parts:
-                self._words.forget(self._words.journal(part.path).key)
+            self._forget_words(parts)
             self._known.forget(agent.name, key)
 
     def begin_anew(self) -> None:
@@ -171,13 +186,11 @@ class Reading:
     # --- searching ----------------------------------------------------------------------------------------------
 
     def search(self, query: Query, parts: dict[Part, tuple[Agent, str]], limit: int) -> list[Hit]:
-        """Lines with all words of a query in these parts as far as they were read, the best first."""
-        with self._lock:
-            places = {self._words.journal(part.path).key: part for part in parts}
-            if query.terms:
-                rows = iter(self._words.match(query.expression, places, limit))
-            else:
-                rows = self._words.newest(places)
+        """Lines with all words of a query in these parts as far as they were read, the best first. Nothing is written:
+        a process that takes in much may be writing."""
+        with self._words() as words:
+            places = {known.key: part for part in parts if (known := words.known(part.path)) is not None}
+            rows = iter(words.match(query.expression, places, limit)) if query.terms else words.newest(places)
             hits = (hit for row in rows if (hit := self._hit(row, places[row.journal], parts)) is not None)
             return list(islice((hit for hit in hits if query.terms or query.literally_in(hit.text)), limit))
 

@@ -34,6 +34,12 @@ class State:
         """Where the agent had its transcript when it was last read."""
         return self.sources[-1] if self.sources else None
 
+    @property
+    def has_pins(self) -> bool:
+        """Of messages, or of items of its checkpoint."""
+        items = (self.checkpoint or {}).get("items")
+        return bool(self.pinned) or any(isinstance(each, dict) and each.get("pinned") for each in items or ())
+
     def add(self, record: Record) -> None:
         """Records of later versions are passed over."""
         match record:

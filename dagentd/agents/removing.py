@@ -16,7 +16,7 @@ from dagentd.agents.keeping import Part
 from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Kept, Sessions
 from dagentd.errors import Conflict, CorruptFile, DagentdError, NotAllowed
-from dagentd.model.scrubbing import Trace, masked, spans, trace_of
+from dagentd.model.scrubbed_text import Trace, masked, spans, trace_of
 
 _PIECE = 1 << 20
 

@@ -19,7 +19,7 @@ from dagentd.agents.known import Read
 from dagentd.agents.ownership import Owner
 from dagentd.agents.reading import Reading, lines, transcript
 from dagentd.agents.usage import Use
-from dagentd.errors import CorruptFile, DagentdError, NotFound
+from dagentd.errors import CorruptFile, DagentdError, LimitReached, NotFound
 from dagentd.model import times
 from dagentd.model.query import Excerpt, Query, snippet
 
@@ -133,7 +133,10 @@ class Sessions:
                     behind = part.size() - (read.pos if read is not None else 0)
                     if 0 < behind <= left:
                         left -= behind
-                        self._reading.catch_up(kept.agent, kept.key, part)
+                        try:
+                            self._reading.catch_up(kept.agent, kept.key, part)
+                        except LimitReached:  # another process writes to the index for long: as far as it is read
+                            return
 
     def _reads(self) -> dict[tuple[str, str, int], Read]:
         return {

@@ -13,7 +13,7 @@ from dagentd.agents.conversation import Facts, Transcript
 from dagentd.agents.finding import Found
 from dagentd.agents.keeping import Part, common, skip
 from dagentd.errors import NotAllowed, from_oserror
-from dagentd.model.scrubbing import Spans, masked
+from dagentd.model.scrubbed_text import Spans, masked
 
 _PIECE = 1 << 20
 _TAIL = 1 << 16  # bytes by which a transcript that grew is known again

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from dagentd.adapters.git.repository import head
-from dagentd.agx import branches, cleanup, lifecycle, naming, session_document
+from dagentd.agx import branches, cleanup, lifecycle, session_document, session_names
 from dagentd.agx.session_document import Claude
 from dagentd.agx.session_files import AgxSessions
 from dagentd.agx.values import Raw, changed, section_of
@@ -29,7 +29,7 @@ def new(sessions: AgxSessions, name: str | None, description: str, tags: Sequenc
         hint = "Give the session a name: dagentd agx new NAME"
         raise NotAllowed("HEAD is detached: there is no branch to make a session for", path=root, hint=hint)
     variant = name or str(where.branch)
-    session_id = naming.checked(name) if name else sessions.of_branch(variant)
+    session_id = session_names.checked(name) if name else sessions.of_branch(variant)
     if os.path.lexists(sessions.folder.session_file(session_id)):
         hint = f"dagentd agx switch {session_id}"
         raise Conflict("is there already", path=sessions.folder.session_file(session_id), hint=hint)

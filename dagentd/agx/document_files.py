@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from dagentd.adapters.files import atomic, disk, fileio, marks
+from dagentd.adapters.files import atomic, disk, marks, settling
 from dagentd.agx import schema
 from dagentd.agx.folder import keep_private
 from dagentd.agx.values import Raw
@@ -17,25 +18,17 @@ from dagentd.model.documents import Document
 from dagentd.model.jsontext import Undecodable
 from dagentd.store.documents.document_edits import edit_document
 from dagentd.store.layout.layout import decoded
-from dagentd.waiting import pause
 
 _FRESH = 1.0  # seconds for which a file that makes no sense may be one that is being written
-_PAUSE = 0.05
 
 Fill = Callable[[Raw], Raw]  # what a document of an older format lacks
 
 
 def read(path: Path) -> Raw:
     """FileNotFoundError if there is none, CorruptFile if it makes no sense and has stayed so."""
-    while True:
-        try:
-            return decoded(path, fileio.read(path))
-        except CorruptFile:
-            written = os.stat(path).st_mtime
-            marks.age(path, written)
-            if not 0 <= time.time() - written < _FRESH or not marks.is_worth_waiting(path):
-                raise
-        pause(_PAUSE)
+    mark = marks.of(path)
+    fresh = mark is not None and 0 <= time.time_ns() - mark[3] < _FRESH * 1e9
+    return settling.read_when_settled(path, partial(decoded, path), _FRESH if fresh else 0.0)
 
 
 def checked(raw: Raw, path: Path, shape: type[Document], fill: Fill) -> Raw:

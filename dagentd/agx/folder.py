@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dagentd.adapters.files import atomic, beneath, disk
-from dagentd.agx import naming
+from dagentd.agx import session_names
 from dagentd.errors import NotAllowed, NotFound
 from dagentd.model import ids
 
@@ -55,7 +55,7 @@ class AgxFolder:
         return self.path / "trash"
 
     def session_file(self, session_id: str) -> Path:
-        return self.sessions / f"{naming.checked(session_id)}.json"
+        return self.sessions / f"{session_names.checked(session_id)}.json"
 
     def is_there(self) -> bool:
         """A project is one of AGX if it has the folder. One that leads elsewhere is an error and not absence."""

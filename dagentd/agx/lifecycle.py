@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from dagentd.agx import values
 from dagentd.agx.values import Raw, changed, moment, section_of, stamp
+from dagentd.model.ids import AgxState
 
-State = Literal["created", "active", "paused", "completed", "archived"]
-STATES: tuple[str, ...] = get_args(State)
+STATES: tuple[str, ...] = get_args(AgxState)
 _HISTORY = 200  # entries that are kept: the first says how it began, the others are the last
 
 

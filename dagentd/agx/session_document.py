@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from dagentd.adapters.tmux import TmuxSession, Window
-from dagentd.agx import lifecycle, naming
+from dagentd.agx import lifecycle, session_names
 from dagentd.agx.configuration import Config
 from dagentd.agx.schema import CURRENT
 from dagentd.agx.values import Raw, changed, overlaid, section_of, stamp
@@ -53,7 +53,7 @@ def new(session_id: str, root: Path, config: Config, variant: str, git: Git, now
         "lastAccessed": at,
         "lastModified": at,
         "project": {"name": name, "path": str(root), "workingDirectory": working},
-        "tmux": _new_tmux(naming.tmux_session(config.prefix, name, session_id), root, working, config),
+        "tmux": _new_tmux(session_names.tmux_session(config.prefix, name, session_id), root, working, config),
         "claude": _no_claude(config),
         "metadata": {
             "description": "",
@@ -193,7 +193,7 @@ def branch_of(raw: Raw) -> str | None:
     variant, held = section_of(raw, "metadata").get("variant"), section_of(raw, "project").get("gitBranch")
     session_id = str(raw.get("sessionId"))
     for branch in (variant, held):
-        if isinstance(branch, str) and naming.could_be_of(session_id, branch):
+        if isinstance(branch, str) and session_names.could_be_of(session_id, branch):
             return branch
     return None
 

@@ -13,7 +13,7 @@ from dagentd import paths
 from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, disk, fileio, lockfile
 from dagentd.adapters.files.backups import save_beside
-from dagentd.agx import dated_copies, document_files, lifecycle, naming, schema, session_document
+from dagentd.agx import dated_copies, document_files, lifecycle, schema, session_document, session_names
 from dagentd.agx.cleanup_plan import Trashed
 from dagentd.agx.configuration import Config
 from dagentd.agx.folder import AgxFolder, keep_private, make_private, sweep
@@ -142,7 +142,7 @@ class AgxSessions:
             except (CorruptFile, Conflict):  # damaged or newer: whoever's it is, it is not written over
                 return False
 
-        return naming.of_branch(branch, is_of_another)
+        return session_names.of_branch(branch, is_of_another)
 
     def trash(self) -> list[Trashed]:
         return dated_copies.trashed(self.folder.trash)

@@ -15,7 +15,7 @@ from dagentd import paths
 from dagentd.adapters import tmux
 from dagentd.adapters.files import disk
 from dagentd.adapters.tmux import TmuxSession, Window
-from dagentd.agx import branches, naming, session_document
+from dagentd.agx import branches, session_document, session_names
 from dagentd.agx.configuration import Config
 from dagentd.agx.session_files import AgxSessions
 from dagentd.agx.values import Raw, changed, section_of, stamp
@@ -205,9 +205,9 @@ def _note(sessions: AgxSessions, session_id: str, name: str, resumed: str | None
 def _free(raw: Raw, sessions: AgxSessions, running: Mapping[str, TmuxSession], session_id: str) -> str:
     held = section_of(raw, "tmux").get("sessionName")
     project = section_of(raw, "project").get("name") or sessions.folder.root.name
-    usual = naming.tmux_session(sessions.config.prefix, str(project), session_id)
-    name = held if isinstance(held, str) and naming.is_tmux_name(held) else usual
-    return naming.told_apart(name, sessions.folder.root) if name in running else name
+    usual = session_names.tmux_session(sessions.config.prefix, str(project), session_id)
+    name = held if isinstance(held, str) and session_names.is_tmux_name(held) else usual
+    return session_names.told_apart(name, sessions.folder.root) if name in running else name
 
 
 def _confirm(raw: Raw, sessions: AgxSessions, windows: Sequence[Window], confirm: Confirm) -> None:

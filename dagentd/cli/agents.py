@@ -14,8 +14,7 @@ from dagentd.agents.table import AGENTS
 from dagentd.cli import output
 from dagentd.cli.output import Column
 from dagentd.cli.project import json_option
-from dagentd.cli.registering import have_daemon_look
-from dagentd.cli.verbs import ask_of_all
+from dagentd.cli.verbs import ask_of_all, have_daemon_look
 
 _agent = click.argument("agent", type=click.Choice(list(AGENTS)))
 

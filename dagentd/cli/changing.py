@@ -21,12 +21,11 @@ from dagentd.cli.project import (
     settings_of,
     worktree_option,
 )
-from dagentd.cli.registering import have_daemon_look
-from dagentd.cli.verbs import ask, asking
+from dagentd.cli.verbs import ask, asking, have_daemon_look
 from dagentd.errors import InvalidInput, NotFound
+from dagentd.model.ids import is_followed
 from dagentd.model.project import Project
-from dagentd.model.scrubbing import Trace, forms
-from dagentd.rpc.followed_methods import is_followed
+from dagentd.model.scrubbed_text import Trace, forms
 from dagentd.store import scrubbing, writer_lock
 from dagentd.store.registry import Registry
 from dagentd.store.sessions.changes import ROLES

@@ -54,7 +54,8 @@ def undo(session: str, where: Path, worktree: str | None, as_json: bool) -> None
     if as_json:
         output.print_json(done)
     else:
-        output.line(f"{_messages(done['messagesRestored'])} back in the chat of {session}.")
+        count = output.counted(done["messagesRestored"], "message")
+        output.line(f"{count} {'is' if done['messagesRestored'] == 1 else 'are'} back in the chat of {session}.")
 
 
 @click.command()
@@ -84,7 +85,7 @@ def _preview(verbs: Verbs, whose: dict[str, Any], as_json: bool) -> None:
         output.print_json(found)
         return
     _print_diff(session, found)
-    if found["proposalId"] and output.on_terminal() and output.can_ask() and click.confirm("\nDo it?"):
+    if _gains(found) and output.on_terminal() and output.can_ask() and click.confirm("\nDo it?"):
         _tell(session, verbs.call("session.forceCompact", **whose, proposalId=found["proposalId"]), as_json)
 
 
@@ -96,21 +97,16 @@ def _tell(session: str, done: dict[str, Any], as_json: bool) -> None:
         output.line(f"Nothing in the chat of {session} can be compacted.")
         return
     left = output.counted(done["messagesCompacted"], "message")
-    output.line(f"{left} left the chat of {session}: {_freed(done)}.")
+    output.line(
+        f"{left} left the chat of {session}: {output.tokens(done['tokensReclaimed'])} less, {_METHODS[done['method']]}."
+    )
     _note(done)
     output.line(f"`dagentd undo {session}` brings them back.")
 
 
-def _messages(count: int) -> str:
-    return f"{output.counted(count, 'message')} {'is' if count == 1 else 'are'}"
-
-
-def _freed(done: dict[str, Any]) -> str:
-    return f"{output.tokens(done['tokensReclaimed'])} less, {_by(done)}"
-
-
-def _by(done: dict[str, Any]) -> str:
-    return _METHODS.get(done["method"], f"by {done['method']}")
+def _gains(found: dict[str, Any]) -> bool:
+    """A checkpoint of a few short messages may be longer than they are."""
+    return bool(found["proposalId"]) and found["tokensAfter"] < found["tokensBefore"]
 
 
 def _note(told: dict[str, Any]) -> None:
@@ -126,15 +122,16 @@ def _print_diff(session: str, found: dict[str, Any]) -> None:
         return
     sizes = f"{output.tokens(found['tokensBefore'])} become {output.tokens(found['tokensAfter'])}"
     leaving = output.counted(len(found["messages"]), "message")
-    output.line(f"{leaving} would leave the chat of {session}: {sizes}, {_by(found)}.")
+    output.line(f"{leaving} would leave the chat of {session}: {sizes}, {_METHODS[found['method']]}.")
+    if not _gains(found):
+        output.line("! Nothing is gained by that: the checkpoint would be no shorter than they are.")
     _note(found)
     summary = found["checkpoint"]["summary"]
     if told := [(title, summary[key]) for key, title in _TOLD.items() if summary.get(key)]:
         output.line()
         output.fields(told)
     for name, title in DECISIONS_FIRST.items():
-        lines = _lines(found, name)
-        if lines:
+        if lines := _lines(found, name):
             output.line()
             output.heading(title)
         for each in lines:

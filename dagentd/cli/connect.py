@@ -14,7 +14,7 @@ from dagentd.agents.connecting import Connection
 from dagentd.agents.plugins import HOSTS
 from dagentd.agents.table import AGENTS
 from dagentd.cli import output
-from dagentd.cli.registering import have_daemon_look
+from dagentd.cli.verbs import have_daemon_look
 from dagentd.errors import NotFound
 
 _agent = click.argument("agent", type=click.Choice(list(HOSTS)))

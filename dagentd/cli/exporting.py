@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, disk
 from dagentd.cli import output
 from dagentd.cli.naming import session_argument
 from dagentd.cli.project import kept_conversations, project_option, reading, worktree_option
 from dagentd.errors import Conflict, NotAllowed, NotFound
-from dagentd.jobs.export import exported
 from dagentd.model import jsontext
 from dagentd.model.export import as_markdown
-from dagentd.rpc.followed_methods import is_followed
+from dagentd.model.ids import is_followed
+from dagentd.store.sessions.session import Session
+
+_VERSION = 1  # of the document: another number where a field changes its meaning or goes
+_ALL = 1 << 62
 
 
 @click.command()
@@ -46,7 +51,7 @@ def export(
             found = kept.sessions.export(session)
     else:
         with reading(where) as store:
-            found = exported(store.session(session, worktree))
+            found = _exported(store.session(session, worktree))
     text = jsontext.pretty(found) if as_json else output.clean(as_markdown(found)).encode()
     if target is not None and str(target) != "-":
         _write(target, text, force)
@@ -55,6 +60,19 @@ def export(
         output.print_json(found)
     else:
         output.text(text.decode().removesuffix("\n"))
+
+
+def _exported(session: Session) -> dict[str, Any]:
+    """With all that was ever said in it, as one document."""
+    return {
+        "version": _VERSION,
+        "exportedAt": clock.stamp(),
+        "session": session.document(),
+        "checkpoint": session.checkpoint(),
+        "messages": session.history(limit=_ALL)[0],
+        "inChat": [raw.get("id") for raw in session.chat()],
+        "moves": session.moves(),
+    }
 
 
 def _export_raw(session: str, target: Path | None, force: bool) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -68,13 +70,25 @@ def _start() -> None:
 def _begin() -> None:
     """By the service manager where dagentd is installed as a service, else in the background."""
     from dagentd.adapters import process
-    from dagentd.cli.run import in_background
     from dagentd.jobs import user_service
 
     if "DAGENTD_SOCKET" in os.environ:  # the daemon has another working folder
         os.environ["DAGENTD_SOCKET"] = os.path.abspath(os.environ["DAGENTD_SOCKET"])
     if not user_service.control("start"):
-        process.detached(in_background)
+        process.detached(_serve)
+
+
+def _serve(ready: Callable[[], None]) -> int:
+    """The daemon, in the process that was detached. By its last line one who was killed is known."""
+    from dagentd import daemon, settings
+    from dagentd.adapters import log
+    from dagentd.adapters.service_manager import supervisor
+
+    given = settings.load(paths.config_file()).log
+    log.to_file(paths.log_file(), given.level, given.max_bytes, given.files)
+    status = daemon.Daemon([], supervisor()).run(ready)
+    logging.getLogger(__name__).info("dagentd stopped")
+    return status
 
 
 def stop_daemon() -> bool:

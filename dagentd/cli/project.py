@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dagentd import paths, settings
+from dagentd import paths
 from dagentd.adapters import git
 from dagentd.cli import output
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
-from dagentd.settings import Settings
 
 if TYPE_CHECKING:
     from dagentd.agents.followed import Followed
+    from dagentd.settings import Settings
     from dagentd.store.store import Store
 
 Command = Callable[..., Any]
@@ -39,6 +39,8 @@ def json_option(command: Command) -> Command:
 
 
 def settings_of(project: Project) -> Settings:
+    from dagentd import settings  # a command that asks the daemon needs none
+
     return settings.load(paths.config_file(), paths.project_config_file(project.root))
 
 
@@ -70,7 +72,7 @@ def how_to_begin(where: Path, asked: Callable[..., Any]) -> str:
 @contextmanager
 def kept_conversations() -> Iterator[Followed]:
     """Those of other agents: for what is not asked for on the socket."""
-    from dagentd import oneshot
+    from dagentd import oneshot, settings
 
     with oneshot.service(None, settings.load(paths.config_file()), writes=False) as service:
         yield service.followed

@@ -24,7 +24,7 @@ from dagentd.cli.project import how_to_begin, json_option, kept_conversations, r
 from dagentd.cli.service import tell as tell_service
 from dagentd.cli.verbs import asking
 from dagentd.errors import DagentdError, InvalidInput, NotFound, Unreachable
-from dagentd.jobs import exclude, retention, uninstall
+from dagentd.jobs import exclude, retention, user_service
 from dagentd.jobs import hooks as hook_job
 from dagentd.model.project import Project
 from dagentd.rpc.client import Client
@@ -72,7 +72,8 @@ def _tell_conversations(project: Project) -> bool:
     for each in found:
         since = time.strftime("%B %Y", time.localtime(each.oldest))
         worktrees, count = output.counted(each.worktrees, "worktree"), output.counted(each.count, "conversation")
-        told = f"{count} since {since} in {worktrees}, {output.size(each.bytes)}, taken in now in the background"
+        now = "all of them kept" if each.kept == each.count else "taken in now in the background"
+        told = f"{count} since {since} in {worktrees}, {output.size(each.bytes)}, {now}"
         output.line(f"- {each.agent.title}: {told}; off by `dagentd agents ignore {each.agent.name}`.")
     return bool(found)
 
@@ -110,12 +111,6 @@ def follow(done: Callable[[set[str]], bool]) -> set[str]:
         while time.monotonic() < end and not done(known := _known(daemon.call("daemon.status"))):
             time.sleep(0.02)
     return known
-
-
-def have_daemon_look() -> None:
-    """Now, and not at its next heartbeat."""
-    with contextlib.suppress(Unreachable, ProcessLookupError), Client() as running:
-        os.kill(running.call("daemon.status")["pid"], signal.SIGHUP)
 
 
 def _known(status: dict[str, Any]) -> set[str]:
@@ -238,7 +233,7 @@ def _end(purge: bool) -> None:
             connecting.disconnect(each)
             output.line(f"- {each.agent} is no longer connected: its entries are out of {each.settings[0]}.")
         removing.leave(paths.agents_dir())
-        report, gone = uninstall.leave()
+        report, gone = user_service.leave()
         tell_service(report)
         state = paths.state_dir()
         output.line(f"removed {state}" if gone else f"- What is left in {state} is not dagentd's.")

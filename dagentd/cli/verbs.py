@@ -4,21 +4,30 @@ project, else in this process under the same locks."""
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from dagentd.adapters import git
-from dagentd.errors import NotRunning
+from dagentd.errors import NotRunning, Unreachable
 from dagentd.model.project import Project
 from dagentd.rpc.client import Client, Subscription
 
 if TYPE_CHECKING:
     from dagentd.oneshot import OneShot
     from dagentd.rpc.methods import Method
+    from dagentd.rpc.settled import SettledProject
+    from dagentd.settings import Settings
 
 PATIENCE = 60.0  # seconds for an answer of the daemon
+
+
+# What the documents of a session say that nobody is writing to: for these the project need not be opened.
+_OFF_DOCUMENTS = ("session.get", "session.getCheckpoint", "session.getMessages", "session.getCompactionMetrics")
 
 
 class Verbs(Protocol):
@@ -69,6 +78,12 @@ def serving(project: Project, timeout: float = PATIENCE) -> Iterator[Client | No
         yield running if str(project.root) in served else None
 
 
+def have_daemon_look() -> None:
+    """Have it look at its projects now, and not at its next heartbeat."""
+    with contextlib.suppress(Unreachable, ProcessLookupError), Client() as running:
+        os.kill(running.call("daemon.status")["pid"], signal.SIGHUP)
+
+
 class _BySocket:
     def __init__(self, running: Client, project: Project) -> None:
         self._running, self._project = running, str(project.root)
@@ -99,27 +114,46 @@ class _InProcess(contextlib.ExitStack):
         self._followers: list[tuple[list[str], Callable[[object], None]]] = []
 
     def call(self, method: str, /, **given: Any) -> Any:
-        from dagentd.model.jsontext import Encoded, decode_own
         from dagentd.rpc.methods import METHODS
         from dagentd.rpc.service import Caller
 
+        named = _named(given, None if self._project is None else str(self._project.root))
         row = METHODS[method]
-        caller = Caller(self._serve(row), lambda *_: True, dict)
-        root = None if self._project is None else str(self._project.root)
-        answer = row.answer(caller, row.parse(_named(given, root)))
-        return decode_own(answer.data) if isinstance(answer, Encoded) else answer
+        if self._service is None and method in _OFF_DOCUMENTS:
+            from dagentd.store.settled import Unsettled
+
+            with contextlib.suppress(Unsettled):
+                return row.call(Caller(cast(Any, self._settled), _unheard), named)
+        answer = row.call(Caller(self._serve(row), _unheard), named)
+        if isinstance(answer, dict | list | None):
+            return answer
+        from dagentd.model.jsontext import decode_own
+
+        return decode_own(answer.data)
 
     def follow(self, types: list[str], hear: Callable[[object], None]) -> None:
         self._followers.append((types, hear))
 
+    @cached_property
+    def _settings(self) -> Settings:
+        from dagentd import paths, settings
+
+        own = None if self._project is None else paths.project_config_file(self._project.root)
+        return settings.load(paths.config_file(), *([own] if own else []))
+
+    @cached_property
+    def _settled(self) -> SettledProject:
+        from dagentd.rpc.settled import SettledProject
+
+        assert self._project is not None
+        return SettledProject(self._project, self._settings)
+
     def _serve(self, row: Method) -> OneShot:
-        from dagentd import oneshot, paths, settings
+        from dagentd import oneshot
 
         if self._service is None or (row.writes and not self._writes):
             self.close()
-            own = None if self._project is None else paths.project_config_file(self._project.root)
-            given = settings.load(paths.config_file(), *([own] if own else []))
-            self._service = self.enter_context(oneshot.service(self._project, given, writes=row.writes))
+            self._service = self.enter_context(oneshot.service(self._project, self._settings, writes=row.writes))
             self._writes = row.writes
             for types, hear in self._followers:
                 self._service.events.subscribe(_deliverer(hear), types=types)
@@ -132,6 +166,11 @@ def _deliverer(hear: Callable[[object], None]) -> Callable[[object, str], bool]:
         return True
 
     return deliver
+
+
+def _unheard(event: object, subscription: str) -> bool:
+    """Nobody subscribes to the events of a command."""
+    return True
 
 
 def _named(given: dict[str, Any], project: str | None) -> dict[str, Any]:

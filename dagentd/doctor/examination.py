@@ -178,13 +178,9 @@ def _of_project(each: Project, answer: Answer) -> Iterator[Finding]:
             yield "project", error
         return
     served = str(each.root) in answer.served
-    checks = (
-        project_checks.settings,
-        project_checks.hooks,
-        project_checks.exclude,
-        project_checks.tracked,
-        project_checks.temps,
-    )
+    yield from (stuck := list(_guarded(partial(project_checks.pipes, each))))
+    by_git = () if stuck else (project_checks.hooks, project_checks.exclude, project_checks.tracked)
+    checks = (project_checks.settings, *by_git, project_checks.temps)
     for check in checks if served else (*checks, project_checks.writer, project_checks.spool):
         yield from _guarded(partial(check, each))
     known = {problem.path for problem in answer.problems}

@@ -13,6 +13,7 @@ from dagentd.adapters.files import beneath
 from dagentd.adapters.files.atomic import Temps
 from dagentd.adapters.files.flock import holder, is_held
 from dagentd.adapters.git.command import ask
+from dagentd.adapters.git.repository import check_no_pipes
 from dagentd.doctor import machine
 from dagentd.errors import Conflict, DagentdError, InvalidInput, NotAllowed
 from dagentd.jobs import exclude as excluding
@@ -67,6 +68,13 @@ def exclude(project: Project) -> Findings:
     if missing := excluding.missing(project):
         told = f"git would commit {', '.join(missing)}"
         yield "exclude", NotAllowed(told, path=excluding.file_of(project), hint=f"dagentd init {project.root}")
+
+
+def pipes(project: Project) -> Findings:
+    """Where git itself would wait, and each check that asks it."""
+    for tree in layout.checkouts(project):
+        check_no_pipes(tree.worktree)
+    yield from ()
 
 
 def tracked(project: Project) -> Findings:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from dagentd.formats import memory, moments, shape
-from dagentd.formats.entries import Reading
+from dagentd.formats import memory_document, moments, shape
+from dagentd.formats.chat_entries import Reading
 from dagentd.formats.shape import Converted, Source, began, created, listed, refuse_newer
-from dagentd.model import agents, ids
+from dagentd.model import agent_types, ids
 from dagentd.model.documents import version_of
 from dagentd.model.jsontext import Undecodable, kind
 
@@ -173,7 +173,7 @@ def _checkpoint(checkpoint: dict[str, Any] | None, remembered: dict[str, Any] | 
     earlier = current_summary(checkpoint or {})
     if remembered is None:
         return earlier
-    return memory.as_checkpoint({key: value for key, value in remembered.items() if key != "dagentd"}, earlier)
+    return memory_document.as_checkpoint({key: value for key, value in remembered.items() if key != "dagentd"}, earlier)
 
 
 def _beside(chat: dict[str, Any]) -> dict[str, Any]:
@@ -188,6 +188,6 @@ def _description(raw: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
     """One that cannot be understood becomes the usual one, and keeps what it says in the fields that it has."""
     agent, at = fields["agentType"], moments.verbatim(raw.get("createdAt")) or fields.get("createdAt", moments.UNKNOWN)
     try:
-        return agents.replaced_by({**raw, "agentType": agent}, agent, at).raw()
+        return agent_types.replaced_by({**raw, "agentType": agent}, agent, at).raw()
     except Undecodable:
-        return {**raw, **agents.default(agent, at).raw()}
+        return {**raw, **agent_types.default(agent, at).raw()}

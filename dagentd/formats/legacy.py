@@ -9,7 +9,7 @@ from typing import Any
 from dagentd.errors import InvalidInput
 from dagentd.formats import five_documents, moments
 from dagentd.formats import shape as kinds
-from dagentd.formats.entries import Reading
+from dagentd.formats.chat_entries import Reading
 from dagentd.formats.shape import (
     Converted,
     Newer,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,10 +34,12 @@ class End:
 
 @dataclass(frozen=True)
 class Ends:
-    """Of a feature, and of its tasks by id."""
+    """Of a feature, and of its tasks by id; and the files that say so."""
 
     feature: End | None
     tasks: Mapping[str, End]
+    looked_at: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
 
     def of(self, task: object) -> End | None:
         return self.feature or (self.tasks.get(task) if isinstance(task, str) else None)
@@ -55,15 +57,18 @@ def plan(end: End | None, session: Mapping[str, Any], active_at: datetime | None
     return {"archivedFor": end.what, **({} if settled else {"status": "archived"})}
 
 
-def archive_ended(store: Store, feature: FeatureFolder, settings: Settings) -> list[str]:
-    """Do so in one feature; the ids of the sessions that were archived."""
+def archive_ended(
+    store: Store, feature: FeatureFolder, settings: Settings, known: Callable[[FeatureFolder], Ends] | None = None
+) -> list[str]:
+    """Do so in one feature; the ids of the sessions that were archived. Its ends are read if they are not `known`."""
     if not settings.archive.auto or store.read_only:
         return []
     try:
-        ends = ends_of(feature)
+        ends = (known or ends_of)(feature)
     except (DagentdError, Undecodable):  # which reconciling says; nobody knows whether it ended
         return []
-    folders = [folder for folder in layout.sessions(feature) if not store.pauses.on(folder.id)]
+    paused = store.pauses.now()
+    folders = [folder for folder in layout.sessions(feature) if not paused.covers(folder.id)]
     archived = []
     for folder in folders:
         with apart():
@@ -98,8 +103,11 @@ def ends_of(feature: FeatureFolder) -> Ends:
     path = feature.path / "feature.json"
     document = Feature.parse(_optional(path))
     if document.ended:
-        return Ends(End(f"feature {document.status}", _moment(document.raw(), path)), {})
-    return Ends(None, _of_dag(feature.path / "dag.json") | _of_tasks(feature))
+        return Ends(End(f"feature {document.status}", _moment(document.raw(), path)), {}, (path,))
+    dag, nodes = feature.path / "dag.json", feature.path / "nodes"
+    tasks = {name: feature.task_dir(name) / "task.json" for name in layout.folder_names(nodes)}
+    ends = _of_dag(dag) | {name: end for name, task in tasks.items() if (end := _of_task(task)) is not None}
+    return Ends(None, ends, (path, dag, nodes, *tasks.values()))
 
 
 def _of_dag(path: Path) -> dict[str, End]:
@@ -108,14 +116,9 @@ def _of_dag(path: Path) -> dict[str, End]:
     return {node.id: End(f"task {node.status}", _moment(node.raw(), path)) for node in ended}
 
 
-def _of_tasks(feature: FeatureFolder) -> dict[str, End]:
-    found: dict[str, End] = {}
-    for name in layout.folder_names(feature.path / "nodes"):
-        path = feature.task_dir(name) / "task.json"
-        task = Task.parse(_optional(path))
-        if task.status in _TASK_ENDS:
-            found[name] = End(f"task {task.status}", _moment(task.raw(), path))
-    return found
+def _of_task(path: Path) -> End | None:
+    task = Task.parse(_optional(path))
+    return End(f"task {task.status}", _moment(task.raw(), path)) if task.status in _TASK_ENDS else None
 
 
 def _moment(raw: dict[str, Any], path: Path) -> datetime:

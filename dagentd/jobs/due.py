@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from dagentd import paths
 from dagentd.adapters import clock
 from dagentd.errors import DagentdError, LimitReached
 from dagentd.jobs import context, migration
-from dagentd.jobs.archive import archive_ended
+from dagentd.jobs.archive import archive_ended, ends_of
 from dagentd.jobs.context import Checkouts
 from dagentd.jobs.migration import File, Seen
 from dagentd.jobs.reconcile import Line, Report, reconcile
@@ -91,7 +92,8 @@ def renewal_of(store: Store, feature: FeatureFolder, settings: Settings, shared:
     """Renew what follows from the feature and its worktree: contexts, and the end of sessions."""
     rebuilt = context.rebuild(store, feature, settings, shared)
     done = {folder.id: "context written" for folder in rebuilt.written}
-    for session_id in archive_ended(store, feature, settings):
+    ends = partial(shared.read_once, read=ends_of)
+    for session_id in archive_ended(store, feature, settings, ends):
         done[session_id] = _joined(done.get(session_id, ""), "archived")
     lines = [Line(session_id, feature.tree.name, None, 0, told, []) for session_id, told in done.items()]
     problems = [Problem.of(_kind(error), error, clock.stamp()) for _, error in rebuilt.errors]
@@ -118,7 +120,7 @@ def in_project(store: Store, settings: Settings) -> Report:
 def _to_the_end(store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts) -> Iterator[Done]:
     """Also what must wait for a moment: nobody comes again."""
     yield all_of(store, feature, settings, shared, Seen())
-    while (seconds := store.context_due(feature.path)) is not None:
+    while (seconds := store.contexts.due(feature.path)) is not None:
         pause(seconds)
         yield renewal_of(store, feature, settings, shared)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dagentd.errors import InvalidInput, NotAllowed
-from dagentd.store.store import Store
+
+if TYPE_CHECKING:
+    from dagentd.store.store import Store
 
 LONGEST = 10 * 365 * 86400  # seconds
 
@@ -24,18 +26,7 @@ def resume(store: Store, session_id: str | None) -> dict[str, Any]:
     _check_writable(store)
     found = _found(store, session_id)
     ended = store.pauses.end(found)
-    return {"ended": ended, "paused": None if found is None else of_session(store, found)}
-
-
-def of_project(store: Store) -> dict[str, Any] | None:
-    held = store.pauses.of_project()
-    return None if held is None else held.raw()
-
-
-def of_session(store: Store, session_id: str) -> dict[str, Any] | None:
-    """With what it is `of`: the session itself, or its whole project."""
-    held = store.pauses.on(session_id)
-    return None if held is None else {**held.raw(), "of": "project" if store.pauses.of_project() else "session"}
+    return {"ended": ended, "paused": None if found is None else store.pauses.shown(found)}
 
 
 def _found(store: Store, session_id: str | None) -> str | None:

@@ -8,6 +8,7 @@ from dagentd.adapters import clock, tokens
 from dagentd.errors import CorruptFile, LimitReached, NotFound
 from dagentd.jobs.token_sizes import budget_of, calibration
 from dagentd.model import ids, jsontext
+from dagentd.model.conversation import in_transcript
 from dagentd.model.documents import AgentDescription, Checkpoint, Context, Document
 from dagentd.model.jsontext import Encoded, Undecodable
 from dagentd.model.request import Breakdown, Parts, Request, compose
@@ -66,7 +67,7 @@ def _beside(request: Request, breakdown: Breakdown, form: Form) -> dict[str, Any
 
 def _breakdown(session: Session, request: Request, settings: Settings) -> Breakdown:
     factors, model = calibration(settings), settings.compaction.model
-    chat = factors.tokens(session.tokens(tokens.count), model)
+    chat = factors.tokens(in_transcript(session.tokens(tokens.count), tokens.count), model)
     budget, factor = budget_of(settings), factors.factor(model)
     return Breakdown.of(request, tokens.count, factor=factor, chat_tokens=chat, budget=budget)
 

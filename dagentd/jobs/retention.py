@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from dagentd.adapters.files import atomic, disk
 from dagentd.adapters.files.atomic import Temps
 from dagentd.errors import CorruptFile, DagentdError
 from dagentd.jobs import summaries
-from dagentd.model import jsontext
+from dagentd.model import jsontext, times
 from dagentd.model.project import GoneFolder, Project
 from dagentd.settings import Settings
 from dagentd.store import writer_lock
@@ -24,7 +25,7 @@ from dagentd.store.layout.layout import read_object
 from dagentd.store.store import Store
 
 _log = logging.getLogger(__name__)
-_DAY = 86_400
+_DAY = timedelta(days=1)
 _WRITTEN = "2026"  # a clock that shows an earlier year has not been set yet
 _WAIT = 5.0  # seconds for a daemon that was told to let go of the project
 
@@ -34,7 +35,7 @@ Moment = tuple[str, float]  # a run of the machine, and seconds of it: nobody ca
 
 @dataclass(frozen=True)
 class Days:
-    """On how many days after the first each kept file was found gone, and the last that counted and when it did."""
+    """On how many days after the first each kept file was found gone; when the last one counted, by both clocks."""
 
     last: str = ""
     of: dict[str, int] = field(default_factory=dict)
@@ -51,12 +52,13 @@ class Days:
         return cls(last if isinstance(last, str) else "", {name: n for name, n in counts if isinstance(n, int)}, at)
 
 
-def counted(known: Days, gone: Iterable[str], today: str, at: Moment) -> Days:
+def counted(known: Days, gone: Iterable[str], now: datetime, at: Moment) -> Days:
     """The next state. A day counts once, though the clock goes back, as on a board without a battery at each start; and
-    in one run of the machine none is shorter than a day, also not for what is found while it lasts."""
-    begins = today > max(known.last, _WRITTEN) and (known.at[0] != at[0] or at[1] - known.at[1] >= _DAY)
-    if begins:
-        return Days(today, {name: known.of.get(name, -1) + 1 for name in sorted(gone)}, at)
+    none is shorter than a day, by the machine's own clock too where it was not started anew in between: 23:59 and 00:01
+    are no two days, also not for what is found while one lasts."""
+    is_over = known.at[0] != at[0] or at[1] - known.at[1] >= _DAY.total_seconds()
+    if is_over and times.iso(now - _DAY) >= known.last and times.iso(now) > _WRITTEN:
+        return Days(times.iso(now), {name: known.of.get(name, -1) + 1 for name in sorted(gone)}, at)
     return replace(known, of={name: known.of[name] for name in sorted(gone) if name in known.of})
 
 
@@ -70,7 +72,7 @@ def remove_expired(store: Store, keep_days: int) -> list[str]:
     if keep_days == 0:
         return []
     known, gone = days_of(store.project), {each.journal.name: each for each in store.catalogue.gone()}
-    days = counted(known, gone, clock.stamp()[:10], (clock.boot(), float(round(clock.uptime()))))
+    days = counted(known, gone, clock.now(), (clock.boot(), float(round(clock.uptime()))))
     if days != known and (gone or known.of):
         data, temps = jsontext.pretty(days.raw()), Temps(store.project.temp_dir)  # which is swept after a crash
         atomic.put(_file(store.project), data, temps=temps)

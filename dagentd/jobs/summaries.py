@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dagentd.errors import DagentdError
-from dagentd.jobs import pausing
 from dagentd.model.calibration import Calibration
 from dagentd.model.feature import Dag, Feature, places
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder, SessionFolder
-from dagentd.settings import Settings
 from dagentd.store.layout import layout
 from dagentd.store.layout.closed_folders import closed as closed_folders
-from dagentd.store.sessions.session import Session
-from dagentd.store.store import Store
+
+if TYPE_CHECKING:  # who only reads goes without the parts that write
+    from dagentd.settings import Settings
+    from dagentd.store.sessions.session import Session
+    from dagentd.store.store import Store
 
 _KEPT = ("type", "agentType", "taskId", "taskState", "status", "createdAt", "updatedAt", "stats")
 _SAID_OVER = 3  # a checkpoint has its items twice, the second time with sources, and is sent once
@@ -25,7 +26,9 @@ _BYTES_PER_TOKEN = 4  # of typical text; a list must not load the vocabulary
 
 def project(store: Store, worktrees: list[str]) -> dict[str, Any]:
     where = {"root": str(store.project.root), "readOnly": store.read_only, "worktrees": worktrees}
-    return {**where, "paused": pausing.of_project(store), "pausedSessions": sorted(store.pauses.now().sessions)}
+    held = store.pauses.now()
+    paused = None if held.project is None else held.project.raw()
+    return {**where, "paused": paused, "pausedSessions": sorted(held.sessions)}
 
 
 def worktrees(store: Store) -> list[str]:
@@ -130,7 +133,7 @@ def with_compactions(found: list[dict[str, Any]], under_way: Iterable[dict[str, 
 
 def paused(store: Store, session_id: str) -> dict[str, Any]:
     """Only where it is."""
-    held = pausing.of_session(store, session_id)
+    held = store.pauses.shown(session_id)
     return {} if held is None else {"paused": held}
 
 

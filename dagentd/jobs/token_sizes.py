@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dagentd import paths
 from dagentd.adapters import tokens
@@ -11,8 +12,10 @@ from dagentd.model.budget import WARNINGS, Budget
 from dagentd.model.calibration import HIGHEST, Calibration
 from dagentd.model.cutting import Cut
 from dagentd.model.project import SessionFolder
-from dagentd.settings import Settings
 from dagentd.store.ledger import ledger
+
+if TYPE_CHECKING:
+    from dagentd.settings import Settings
 
 
 def calibration(settings: Settings) -> Calibration:

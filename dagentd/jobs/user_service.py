@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import stat
 import sys
 from collections.abc import Set
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from dagentd import paths
 from dagentd.adapters import service_manager
-from dagentd.adapters.files import atomic, disk, fileio
+from dagentd.adapters.files import atomic, disk, fileio, flock
 from dagentd.errors import Conflict, DagentdError
 from dagentd.jobs.service_files import MARK, Command, Launchd, Manager, Program, Systemd, Verb
 
@@ -152,3 +153,39 @@ def _read(path: Path) -> bytes | None:
         return fileio.read(path)
     except FileNotFoundError:
         return None
+
+
+# When the last project is removed for good: what dagentd has for a user beside any project.
+
+
+def leave() -> tuple[Report, bool]:
+    """Take the service away and clear the state folder: registry, log, ledger, indexes. Settings are the user's own
+    and stay. What was done, and whether the state folder is gone."""
+    mine = manager()
+    report = apply(plan_uninstall(mine, present(mine)), mine)
+    held = flock.single_instance()  # no daemon starts meanwhile
+    try:
+        _remove_files(paths.state_dir(), keep=held.path)
+        disk.remove(held.path)
+    finally:
+        held.release()
+    if (own := paths.socket_dir()) and own.is_dir():
+        _remove_empty(own)
+    return report, _remove_empty(paths.state_dir())
+
+
+def _remove_files(folder: Path, keep: Path) -> None:
+    """Folders and links are none of ours."""
+    with disk.explained(folder):
+        for path in folder.iterdir():
+            mode = path.lstat().st_mode
+            if path != keep and (stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
+                disk.remove(path)
+
+
+def _remove_empty(folder: Path) -> bool:
+    with disk.explained(folder):
+        if any(folder.iterdir()):
+            return False
+        disk.remove_folder(folder)
+    return True

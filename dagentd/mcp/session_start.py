@@ -1,29 +1,36 @@
-"""`python -P -m dagentd.mcp.session_start AGENT`: what a conversation is told when it begins or goes on.
+"""Tells a conversation that begins or goes on what the daemon has for it: a file that the agent's hook runs.
 
-A hook of the agent runs it and waits: with what it has on standard input, for 0.3 s with all that is started, and
-whatever is wrong, the agent goes on as if there were no dagentd."""
+The agent waits, for 0.3 s with all that is started; whatever is wrong, it goes on as if there were no dagentd. This
+loads next to nothing: beside 16 busy processes on two processors, one that needs 34 ms of processor ends after 1.1 s,
+and one that needs 9 ms after 15 ms. So what the agent says, and what the daemon says, is passed on as the JSON that it
+is."""
 
-from __future__ import annotations
-
-import json
+import _signal  # type: ignore[import-not-found]  # signal and socket make enums of all their numbers: 8 ms
+import _socket
 import os
-import signal
 import sys
 import time
-from typing import Any
 
 _PATIENCE = 0.27  # seconds since this process began: on a busy machine Python itself takes much of them
 _LEAST = 0.001  # of 0 the timer would never end
-_ASKED = {"session_id": "sessionId", "cwd": "cwd", "source": "source", "transcript_path": "transcriptPath"}
+_MOST = 1 << 20  # bytes of an answer
+_ASKED = b'{"jsonrpc":"2.0","id":1,"method":"agents.sessionStart","params":{"agent":"%s",%s\n'
+_SAID = b'{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": %s}}'
 
 
 def main() -> None:
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the system ends us, also in the middle of loading something
-    signal.setitimer(signal.ITIMER_REAL, max(_LEAST, _PATIENCE - _age()))
-    if told := _told(sys.argv[1], sys.stdin.buffer.read()):
-        answer = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": told}}
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        sys.stdout.buffer.write(json.dumps(answer).encode())
+    _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)  # the system ends us, also in the middle of loading something
+    _signal.setitimer(_signal.ITIMER_REAL, max(_LEAST, _PATIENCE - _age()))
+    given = sys.stdin.buffer.read().replace(b"\n", b" ").strip()
+    try:
+        answer = _asked(_ASKED % (os.fsencode(sys.argv[1]), given[1:] + b"}"))
+    except OSError:
+        return
+    before, _, after = answer.partition(b'"text"')
+    text = after.lstrip(b": ").rpartition(b'"}')[0] + b'"'
+    if b'"result"' in before and text.startswith(b'"') and len(text) > len(b'""'):
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
+        sys.stdout.buffer.write(_SAID % text)
 
 
 def _age() -> float:
@@ -36,24 +43,29 @@ def _age() -> float:
         return 0.05
 
 
-def _told(agent: str, given: bytes) -> str:
-    from dagentd.errors import DagentdError
-    from dagentd.rpc.client import Client
+def _asked(request: bytes) -> bytes:
+    """The line that the daemon answers; nothing where another user's process is in its place."""
+    from dagentd import socket_path
 
-    try:
-        asked = _asked(dict(json.loads(given)))
-        with Client(timeout=_PATIENCE) as daemon:
-            answer = daemon.call("agents.sessionStart", agent=agent, **asked)
-        return str(answer["text"] or "")
-    except (DagentdError, OSError, ValueError, KeyError, TypeError):
-        return ""
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    connection.connect(socket_path.find())
+    if _peer(connection) != os.geteuid():
+        return b""
+    connection.send(request)
+    answer = b""
+    while not answer.endswith(b"\n") and len(answer) < _MOST and (more := connection.recv(1 << 16)):
+        answer += more
+    return answer
 
 
-def _asked(given: dict[str, Any]) -> dict[str, str]:
-    return {ours: str(given[name]) for name, ours in _ASKED.items() if given.get(name)}
+def _peer(connection: _socket.socket) -> int:
+    """The user at the other end, who is named second on Linux and on macOS."""
+    asked = (_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12) if sys.platform == "linux" else (0, 1, 8)
+    return int.from_bytes(connection.getsockopt(*asked)[4:8], sys.byteorder)
 
 
 if __name__ == "__main__":
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     main()
     sys.stdout.flush()
     os._exit(0)  # without what Python clears away at its end

@@ -32,17 +32,26 @@ class Place(NamedTuple):
 
 
 def _repository(worktree: str) -> str:
-    try:
-        pipe = os.O_NONBLOCK  # which somebody may have put there, and nobody writes to
-        with open(
-            os.path.join(worktree, ".git"), encoding="utf-8", errors="surrogateescape",
-            opener=lambda path, flags: os.open(path, flags | pipe),
-        ) as file:  # fmt: skip
-            pointer = file.read(4096).removeprefix("gitdir:").strip()
-    except OSError:  # mostly: it is a folder
+    """Where its git folder is, if that knows of it too: a `.git` that came with files of somebody else could name any
+    repository of the user, and would be told of it."""
+    marker = os.path.join(worktree, ".git")
+    if (pointer := _line(marker)) is None or os.path.islink(marker):  # mostly: it is a folder
         return worktree
-    shared = os.path.dirname(os.path.dirname(os.path.realpath(os.path.join(worktree, pointer))))
-    return os.path.dirname(shared) if os.path.basename(shared) == ".git" else worktree
+    own = os.path.realpath(os.path.join(worktree, pointer.removeprefix("gitdir:").strip()))
+    back = _line(os.path.join(own, "gitdir"))
+    shared = os.path.dirname(os.path.dirname(own))
+    known = back is not None and os.path.realpath(os.path.join(own, back.strip())) == os.path.realpath(marker)
+    return os.path.dirname(shared) if known and os.path.basename(shared) == ".git" else worktree
+
+
+def _line(path: str) -> str | None:
+    pipe = os.O_NONBLOCK  # which somebody may have put there, and nobody writes to
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape",
+                  opener=lambda path, flags: os.open(path, flags | pipe)) as file:  # fmt: skip
+            return file.read(4096)
+    except OSError:
+        return None
 
 
 class Tool(NamedTuple):
@@ -137,7 +146,17 @@ def _listed(session: Object, place: Place) -> list[str]:
     ]
 
 
+def _check_whose(session: str, place: Place, ask: Ask) -> None:
+    """A conversation of another repository is none that this agent is told of, though its user may be."""
+    from dagentd.errors import NotFound
+
+    about = ask("session.get", project=place.project, sessionId=session)
+    if about.get("type") == "followed" and about.get("project") != place.project:
+        raise NotFound(f"no conversation {session!a} of this repository is kept", hint="sessions lists those there are")
+
+
 def _read(given: Object, place: Place, ask: Ask) -> str:
+    _check_whose(given["session"], place, ask)
     asked = {"sessionId": given["session"], "before": given.get("before"), "limit": min(given.get("limit", 10), 50)}
     found = ask("session.getHistory", project=place.project, **asked)
     parts = [f"[{each['id']}] {each['role']} {_day(each)}\n{_shown(each)}" for each in found["messages"]]
@@ -155,6 +174,7 @@ def _brief(given: Object, place: Place, ask: Ask) -> str:
     from dagentd.errors import DagentdError, NotFound
 
     try:
+        _check_whose(named, place, ask)
         return str(ask("session.brief", sessionId=named, **asked)["brief"])
     except DagentdError as error:
         if error.code != NotFound.code:

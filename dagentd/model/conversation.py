@@ -93,10 +93,12 @@ def transcript_json(shown: Sequence[Said]) -> str:
 
 def transcript_tokens(shown: Sequence[Said], count: Callable[[str], int]) -> int:
     """A sum of what is known of each message: a long one is not counted again because another came."""
-    if not shown:
-        return 0
-    known = sum(count(one.piece) if one.tokens is None else one.tokens for one in shown)
-    return count(_BEGIN) + known + count(_END)
+    return in_transcript(sum(count(one.piece) if one.tokens is None else one.tokens for one in shown), count)
+
+
+def in_transcript(messages: int, count: Callable[[str], int]) -> int:
+    """The size of messages with what stands around them."""
+    return messages and count(_BEGIN) + messages + count(_END)
 
 
 def notices(shown: Sequence[Said]) -> str:

@@ -92,6 +92,9 @@ class Session(Document):
     dagentd: Any = None
 
 
+DERIVED = ("stats", "updatedAt", "dagentd", "files")  # computed, so that nobody's copy of them counts
+
+
 class Context(Document):
     """`projectRoot` is the project's, as in the seeds; `worktree` is where the agent works, which may be the same."""
 

@@ -1,4 +1,5 @@
-"""Ids: how session ids are made, and the check that every id passes before it becomes a path."""
+"""Ids: how session ids are made, and the check that every id passes before it becomes a path; the words for kinds of
+agents, sessions and states."""
 
 from __future__ import annotations
 
@@ -14,8 +15,12 @@ from dagentd.model import jsontext
 AgentType = Literal["pm", "dev", "qa", "harness", "merge", "feature", "project"]
 TaskState = Literal["planning", "in_dev", "dev_complete", "in_qa", "qa_complete", "ready_for_merge", "merged"]
 SessionType = Literal["feature", "task"]
+AgxState = Literal["created", "active", "paused", "completed", "archived"]
+By = Literal["user", "agent"]  # who remembers
 
 _PATH_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII)
+# As other agents name conversations; a session of ours may well be called claude-something.
+_FOLLOWED = re.compile(r"[a-z]+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[A-Za-z0-9_-]+)?")
 
 
 def is_safe(text: object) -> bool:
@@ -30,6 +35,11 @@ def checked(text: str, what: str = "session id") -> str:
             hint="Use 1 to 200 of A-Z a-z 0-9 . _ - starting with a letter or digit, without '..'.",
         )
     return text
+
+
+def is_followed(session_id: object) -> bool:
+    """Whether it is a conversation of another agent."""
+    return isinstance(session_id, str) and _FOLLOWED.fullmatch(session_id) is not None
 
 
 def feature_session(agent: str, feature: str) -> str:

@@ -73,7 +73,7 @@ class Known:
     """All that is known; each list has the most important first. `compacted` is this conversation before its agent
     summed it up, and `summary` what that came to, as far as it is known."""
 
-    feature: Feature = Feature()
+    features: Sequence[Feature] = ()
     decided: Sequence[str] = ()
     pinned: Sequence[str] = ()
     compacted: Work = Work()
@@ -141,7 +141,7 @@ def _is_seen(sign: str) -> bool:
 def _parts(known: Known) -> list[_Part]:
     """In the order of importance, which is that of reading."""
     lists = [
-        _Part("The feature of this worktree:", _feature(known.feature), 0.3),
+        _Part(_whose(known.features), [line for each in known.features for line in _feature(each)], 0.3),
         _Part("Decided by the user, in force:", _listed(known.decided), 0.3),
         _Part("Pinned by the user:", _listed(_without(known.pinned, known.decided)), 0.15),
         *_compacted(known),
@@ -157,6 +157,11 @@ def _parts(known: Known) -> list[_Part]:
 
 def _listed(texts: Iterable[str], before: str = "") -> list[str]:
     return [f"- {before}{quoted(text)}" for text in dict.fromkeys(texts) if text.strip()]
+
+
+def _whose(features: Sequence[Feature]) -> str:
+    several = "Features open in this worktree, the last changed first; which of them is meant is not known:"
+    return several if len(features) > 1 else "The feature of this worktree:"
 
 
 def _feature(feature: Feature) -> list[str]:

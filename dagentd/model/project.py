@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 Style = Literal["prefixed", "folder"]
 Shape = Literal["flat", "nested"]
@@ -85,7 +85,10 @@ class FeatureFolder:
 
 @dataclass(frozen=True)
 class SessionFolder:
-    """The names of one session's files. `names` has those that session.json gave and that exist."""
+    """The names of one session's files. `names` has those that session.json gave and that exist. It is `gone` if its
+    worktree is."""
+
+    gone: ClassVar[bool] = False
 
     id: str
     path: Path
@@ -104,17 +107,15 @@ class SessionFolder:
         given = self.names.get(name)
         return self.path / given if given else self.conventional(name)
 
-    @property
-    def journal(self) -> Path:
-        return self._journal
-
     @cached_property  # asked for several times with each message, and making a path is slow
-    def _journal(self) -> Path:
+    def journal(self) -> Path:
         return self.conventional("history", ".jsonl")
 
-    @property
-    def gone(self) -> bool:
-        return False
+    @cached_property
+    def of_the_app(self) -> tuple[Path, Path]:
+        """The files that the app has first where it makes the same session in its own style."""
+        sessions = self.feature.sessions_dir
+        return sessions / f"session_{self.id}.json", sessions / f"history_{self.id}.jsonl"
 
     def within_feature(self, path: Path) -> str:
         """How a source is named in derived message ids: equal on every machine."""
@@ -125,12 +126,9 @@ class SessionFolder:
 class GoneFolder(SessionFolder):
     """A session whose worktree is gone: nothing is left of it but its journal, where that was kept."""
 
+    gone: ClassVar[bool] = True
     kept: Path = Path()
 
-    @property
+    @cached_property
     def journal(self) -> Path:
         return self.kept
-
-    @property
-    def gone(self) -> bool:
-        return True

@@ -32,7 +32,7 @@ _ABOUT = re.compile(
     r"(?:name|url|uri|path|file|dir|header|field|type|command|process|policy|expir[a-z]*|lifetime|ttl)$", re.IGNORECASE
 )
 _SECRET_ITSELF = re.compile(r"(?:secret|passw(?:or)?d|passphrase|pwd)$", re.IGNORECASE)
-_MOSTLY_WORDS = re.compile(r"token|credential", re.IGNORECASE)  # `token = response`, `credentials: include`
+_MOSTLY_WORDS = re.compile(r"token|cred", re.IGNORECASE)  # `token = response`, `credentials: include`
 _NAME = re.compile(rf"(?i:{places.NAMED}|(?:proxy-)?authorization|(?:set-)?cookie)")
 
 
@@ -207,7 +207,9 @@ _NAME_PART, _BEFORE = 61, 24  # characters of a name before its word, and of wha
 _BEGINNINGS = tuple(
     (prefix, re.compile(body)) for _, prefixes, body, _ in shapes.PROVIDERS for prefix in prefixes.split(" ")
 )
-_INSIDE = tuple((word, before, re.compile(whole)) for _, word, before, whole, _ in shapes.INSIDE)
+_INSIDE = tuple(
+    (word, before, re.compile(whole)) for _, words, before, whole, _ in shapes.INSIDE for word in words.split(" ")
+)
 _DISCORD = re.compile(shapes.DISCORD)
 _WHOLE_KEY = re.compile(places.WHOLE_KEY)
 _KEY_WITHOUT_END = re.compile(places.KEY_WITHOUT_END)

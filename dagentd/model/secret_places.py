@@ -10,11 +10,11 @@ _OWNER = (
 )
 _USE = r"(?:api|access|account|auth|deploy|encryption|jwt|master|priv|private|session|shared|signing|webhook)"
 _WORD = (
-    r"(?:secret|passw(?:or)?[dt]|kennwort|passphrase|passcode|pwd|credential|token(?!i[sz])"
+    r"(?:secret|passw(?:or)?[dt]|kennwort|passphrase|passcode|pwd|creds|credential|token(?!i[sz])"
     rf"|{_USE}[_-]?key|{_OWNER}[_-]?pass(?![a-z]))"
 )
 NAMED = rf"(?<![A-Za-z0-9_./-]){_SOME}?{_WORD}{_SOME}"
-NAME_WORDS = ("secret", "pass", "kennwort", "pwd", "credential", "token", "key")  # one of them is in every such name
+NAME_WORDS = ("secret", "pass", "kennwort", "pwd", "cred", "token", "key")  # one of them is in every such name
 _QUOTED = r"\\{1,7}\"[^\"\\\n]{4,}\\{1,7}\"|\"[^\"\n]{4,}\"|'[^'\n]{4,}'|`[^`\n]{4,}`"
 _QUOTE = r"\\{0,7}[\"']?"
 _PLAIN = r"[^\s\"'`,;){}\[\]<>]{6,}"
@@ -55,6 +55,13 @@ AFTER_NAME = (
         "",
         rf"(?i:(?P<name>{NAMED}){_QUOTE}\]?[ \t]{{0,3}}(?::=|=>|=(?!=)|:(?!:))[ \t]{{0,3}}"
         rf"(?:[|>][+-]?\n[ \t]{{1,20}})?(?P<value>{_QUOTED}|{_PLAIN}))",
+    ),
+    (
+        "value",  # appKey: ...
+        "",
+        rf"(?i:(?P<name>{_SOME}?(?:admin|app|application|client|consumer|ingest|licen[cs]e|server|service|subscription)"
+        rf"[_-]?key){_QUOTE}[ \t]{{0,3}}[:=][ \t]{{0,3}}{_QUOTE}"
+        r"(?P<value>(?=\S{0,80}\d)(?=\S{0,80}[a-z])[a-z0-9+/=]{24,}))",
     ),
     (
         "value",  # AZURE_OPENAI_KEY=...
@@ -142,6 +149,11 @@ PLACES = (
         rf"\b(?:redis-cli|mongo\w{{0,8}})\b[^\n]{{0,200}}?\s-[ap][ =]{{1,3}}(?P<value>{_ARGUMENT})",
     ),
     ("password", ("ldap",), rf"\bldap[a-z]{{3,10}}\b[^\n]{{0,200}}?\s-w[ ]{{1,3}}(?P<value>{_ARGUMENT})"),
+    (
+        "password",  # of Bundler
+        ("contribsys__com",),
+        rf"(?i:contribsys__com){_QUOTE}[ \t]{{0,3}}[:=][ \t]{{0,3}}{_QUOTE}(?P<value>[0-9a-f]{{8}}:[0-9a-f]{{8}})",
+    ),
     ("password", ("pass:",), r"\bpass:(?P<value>[^\s\"':]{4,})"),  # of openssl
     (
         "password",  # in .pgpass

@@ -6,7 +6,8 @@ _W, _U, _H, _B = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[a-f0-9]", "[A-Za-z0-9+/=]"
 _UUID = rf"{_H}{{8}}(?:-{_H}{{4}}){{3}}-{_H}{{12}}"
 _DIGIT = r"(?=[A-Za-z_-]{0,60}\d)"  # a name that begins like a key has none
 
-# Whose, how it begins, what follows, and the source: `docs` are the provider's own, else the scanner that looks for it.
+# Whose, how it begins, what follows, and the source: `docs` are the provider's own, else the scanner that looks for it
+# (`scanners`: several lesser ones).
 # Facts only; the patterns are ours, and take rather too much than too little. Each is tried where one of its beginnings
 # is and nowhere else, so that two hundred of them cost a long text no more than two hundred searches for a word.
 PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
@@ -18,15 +19,23 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("LangSmith, Pinecone, Tavily", "lsv2_pt_ lsv2_sk_ ls__ pcsk_ tvly-", rf"{_U}{{20,}}", "trufflehog"),
     ("Voyage, Firecrawl, E2B", "pa- fc- e2b_", rf"(?:{_H}{{32,}}|{_DIGIT}{_U}{{40,}})", "docs"),
     ("Weights & Biases, Apify", "wandb_v1_ apify_api_", rf"{_U}{{20,}}", "trufflehog"),
+    ("Brave, RunPod", "BSA rpa_", rf"{_DIGIT}{_U}{{24,}}", "scanners"),
+    ("Baidu", "bce-v3/ALTAK-", rf"{_W}{{20,}}/{_H}{{40}}", "scanners"),
+    ("Context7, n8n", "ctx7sk- n8n_api_", rf"{_DIGIT}{_U}{{20,}}", "scanners"),
     ("Anyscale", "esecret_", rf"{_U}{{20,}}", "docs"),
     ("ElevenLabs", "sk_", rf"{_H}{{40,}}", "trufflehog"),
     # --- clouds ---
     ("AWS", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}\b", "docs"),
     ("AWS", "A3T", r"[A-Z0-9][A-Z2-7]{16}\b", "gitleaks"),
+    ("AWS, its marketplace", "amzn.mws.", _UUID, "gitleaks"),
+    ("AWS AppSync", "da2-", r"[a-z0-9]{26}\b", "scanners"),
     ("AWS Bedrock", "ABSK bedrock-api-key-", rf"{_B}{{40,}}", "gitleaks"),
     ("Google", "AIza 1//0", rf"{_U}{{30,}}", "docs"),
+    ("Google Gemini", "AQ.Ab8", rf"{_U}{{30,}}", "scanners"),
     ("Google", "ya29. GOCSPX-", rf"{_U}{{20,}}", "docs"),
-    ("Alibaba, Tencent", "LTAI AKID", rf"{_DIGIT}{_W}{{16,}}\b", "gitleaks"),
+    ("Alibaba, Tencent", "LTAI AKID STS.", rf"{_DIGIT}{_W}{{16,}}\b", "gitleaks"),
+    ("Exoscale, UpCloud", "EXO ucat_", rf"{_DIGIT}{_W}{{24,32}}\b", "scanners"),
+    ("Salesforce", "00D", rf"{_W}{{12}}![A-Za-z0-9._]{{79,}}", "trufflehog"),
     ("Yandex", "AQVN y0_ YCAJE YCM", rf"{_U}{{20,}}", "gitleaks"),
     ("Yandex", "t1.", rf"{_U}{{8,300}}={{0,2}}\.{_U}{{86}}", "gitleaks"),
     ("DigitalOcean", "dop_v1_ doo_v1_ dor_v1_", rf"{_H}{{40,}}", "docs"),
@@ -41,7 +50,7 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("Tailscale", "tskey-", r"[a-z]{1,20}-[A-Za-z0-9-]{16,}", "docs"),
     ("Defined Networking", "dnkey-", rf"{_U}{{40,}}", "gitleaks"),
     ("OpenShift", "sha256~", rf"{_U}{{40,}}", "gitleaks"),
-    ("Harness", "pat.", rf"{_U}{{20,24}}\.{_W}{{24}}\.{_W}{{20}}", "gitleaks"),
+    ("Harness", "pat. sat.", rf"{_U}{{20,24}}\.{_W}{{24}}\.{_W}{{20}}", "gitleaks"),
     # --- code ---
     ("GitHub", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"[A-Za-z0-9_]{20,}", "docs"),
     (
@@ -51,6 +60,7 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ),
     ("GitLab, a session", "_gitlab_session=", rf"{_U}{{20,}}", "gitleaks"),
     ("Atlassian", "ATATT3 ATCTT3 ATSTT3 ATTA ATBB", r"[A-Za-z0-9_=-]{20,}", "docs"),
+    ("Buildkite", "bkaa_ bkaj_ bkar_ bkpt_ bkpat_ bkps_", rf"{_U}{{50,}}", "scanners"),
     ("Sourcegraph", "sgp_ slk_ sgd_", r"(?=[a-z_]{0,9}[a-fA-F0-9]{16})[A-Za-z0-9_]{40,}", "gitleaks"),
     ("SonarQube", "squ_ sqp_ sqa_", rf"{_H}{{40}}", "docs"),
     ("Buildkite, CircleCI", "bkua_ bkct_ CCIPAT_ CCIPRJ_", r"[A-Za-z0-9_]{30,}", "trufflehog"),
@@ -58,6 +68,18 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("LaunchDarkly", "api- sdk-", _UUID, "trufflehog"),
     ("Artifactory", "AKCp cmVmd", rf"{_W}{{55,}}\b", "gitleaks"),
     ("Docker", "dckr_pat_ dckr_oat_", rf"{_U}{{20,}}", "docs"),
+    ("Docker, a swarm's", "SWMTKN-1- SWMKEY-1-", r"[A-Za-z0-9+/-]{40,}", "docs"),
+    ("a cluster of k3s", "K10", rf"{_H}{{64}}::(?:[\w-]{{1,40}}:)?\w{{16,}}", "docs"),
+    ("Deno, Val Town, Unkey, Zuplo", "ddp_ ddw_ vtwn_ unkey_ zpka_", rf"{_DIGIT}[A-Za-z0-9_]{{20,}}", "scanners"),
+    ("Cloudsmith, Rootly", "csa_ rootly_", rf"{_H}{{30,}}{_W}{{0,6}}", "scanners"),
+    ("Aikido, Mergify", "AIK_CI_ AIK_SECRET_ mergify_application_key_", rf"{_U}{{20,}}", "scanners"),
+    ("Snyk", "snyk_uat. snyk_sat.", r"[\w.-]{20,}", "docs"),
+    ("WakaTime", "waka_", r"[a-z0-9-]{36,}", "scanners"),
+    ("ConfigCat", "configcat-sdk-1/", rf"{_U}{{22}}/{_U}{{22}}", "scanners"),
+    ("DevCycle, Devin", "dvc_server_ apk_user_", rf"{_DIGIT}{_B}{{8,}}", "scanners"),
+    ("Authress", "sc_ ext_ scauth_ authress_",
+     r"[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,}", "gitleaks"),
+    ("Django", "django-insecure-", r"[^\s\"']{40,}", "docs"),
     ("npm, crates.io, NuGet", "npm_ cio oy2", rf"{_DIGIT}{_W}{{30,}}\b", "docs"),
     ("PyPI", "pypi-", rf"{_U}{{40,}}", "docs"),
     ("RubyGems, Clojars", "rubygems_ CLOJARS_", rf"{_W}{{40,}}", "gitleaks"),
@@ -85,6 +107,8 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("Supabase", "sbp_ sb_secret_", rf"{_DIGIT}{_U}{{20,}}", "docs"),
     ("PlanetScale", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[A-Za-z0-9_=.-]{20,}", "docs"),
     ("Neon, Xata", "napi_ npg_ xau_", rf"{_DIGIT}{_W}{{10,}}", "docs"),
+    ("DataStax Astra", "AstraCS:", rf"{_W}{{20,}}:{_H}{{32,}}", "docs"),
+    ("Aiven, dbt", "AVNS_ aivenv1_ dbtu_ dbtc_", rf"{_DIGIT}{_U}{{12,}}", "scanners"),
     ("Databricks", "dapi dkea", rf"{_H}{{32}}", "docs"),
     ("MongoDB Atlas, Confluent, Elastic", "mdb_sa_sk_ cflt essu_", rf"{_DIGIT}[A-Za-z0-9+/=_-]{{40,}}", "docs"),
     ("ClickHouse", "4b1d", rf"{_W}{{38}}\b", "gitleaks"),
@@ -111,6 +135,8 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("Twilio", "SK", rf"{_H}{{32}}\b", "docs"),
     ("Mailgun", "key- pubkey-", rf"{_H}{{32}}\b", "gitleaks"),
     ("Brevo, MailerSend", "xkeysib- xsmtpsib- mlsn.", r"[a-zA-Z0-9-]{40,}", "gitleaks"),
+    ("OneSignal", "os_v2_app_ os_v2_org_", r"[a-z0-9]{60,}", "scanners"),
+    ("GC Notify", "gcntfy-", rf"[A-Za-z0-9_]{{1,100}}-{_UUID}-{_UUID}", "scanners"),
     ("Resend", "re_", r"(?=[A-Za-z_]{0,30}\d)[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}", "docs"),
     ("Intercom", "dG9r", rf"(?=[A-Za-z+/]{{0,60}}\d){_B}{{50,}}", "trufflehog"),
     ("Facebook, Instagram", "EAA IGQV", rf"{_DIGIT}{_W}{{60,}}", "gitleaks"),
@@ -129,6 +155,13 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("Razorpay", "rzp_live_ rzp_test_", rf"{_W}{{14,}}", "docs"),
     ("Flutterwave", "FLWSECK_TEST- FLWSECK-", rf"{_W}{{12,}}", "gitleaks"),
     ("Mollie, Lob", "live_ test_", rf"{_DIGIT}{_W}{{30,}}\b", "gitleaks"),
+    ("GoCardless", "live_", rf"{_DIGIT}(?=[a-z0-9_=-]{{0,39}}[A-Z])[A-Za-z0-9_=-]{{40}}", "gitleaks"),
+    ("Asaas", "$aact_prod_ $aact_hmlg_", rf"{_U}{{20,}}", "scanners"),
+    ("Paddle", "pdl_live_apikey_ pdl_sdbx_apikey_", r"[A-Za-z0-9_]{40,}", "scanners"),
+    ("Polar, Ramp", "polar_at_ polar_oat_ polar_pat_ polar_whs_ ramp_sec_", rf"{_U}{{20,}}", "scanners"),
+    ("Mercury, Persona", "mercury_production_ mercury_sandbox_ persona_production_ persona_sandbox_",
+     rf"{_DIGIT}{_U}{{20,}}", "scanners"),
+    ("Onfido", "api_live. api_live_us. api_live_ca. api_sandbox.", rf"{_DIGIT}{_U}{{20,}}", "scanners"),
     ("EasyPost", "EZAK EZTK", rf"{_W}{{50,}}\b", "gitleaks"),
     ("Shippo, Duffel", "shippo_live_ shippo_test_ duffel_live_ duffel_test_", rf"{_U}{{40,}}", "gitleaks"),
     ("Shopify", "shpat_ shpca_ shppa_ shpss_ shpua_ shptka_", rf"{_W}{{32,}}", "docs"),
@@ -141,6 +174,10 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("HubSpot", "pat-na1- pat-na2- pat-eu1- pat-ap1-", r"[A-Fa-f0-9-]{36}", "docs"),
     ("Asana", "0/ 1/ 2/", rf"\d{{10,}}(?:/\d{{10,}})?:{_W}{{32,}}", "trufflehog"),
     ("ClickUp", "pk_", r"\d{5,12}_[A-Z0-9]{32}", "trufflehog"),
+    ("Zoho", "1000.", rf"{_H}{{32}}\.{_H}{{32}}\b", "trufflehog"),
+    ("LinkedIn", "WPL_AP1.", rf"{_W}{{12,}}\.{_B}{{6,}}", "scanners"),
+    ("Canva, Pinterest, Samsara, Lichess", "cnvca pina_ samsara_api_ lip_", rf"{_DIGIT}{_U}{{20,}}", "scanners"),
+    ("Adafruit, Thunderstore", "aio_ tss_", rf"{_DIGIT}{_W}{{28,}}", "scanners"),
     ("Dropbox", "sl.", rf"(?:u\.)?{_DIGIT}{_U}{{60,}}", "gitleaks"),
     ("Contentful, Typeform, ReadMe, Frame.io", "CFPAT- tfp_ rdme_ fio-u-", r"[A-Za-z0-9_=.-]{40,}", "gitleaks"),
     ("Adobe, Intra42", "p8e- s-s4t2ud- s-s4t2af-", rf"{_DIGIT}{_W}{{16,}}", "gitleaks"),
@@ -150,13 +187,25 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("Cal.com, Nylas, Ory", "cal_live_ cal_test_ nyk_v0_ ory_pat_ ory_at_", rf"{_U}{{20,}}", "docs"),
 )  # fmt: skip
 
-# What a key holds in its middle, after how many characters that may be, and the whole of it.
+# What a key holds in its middle, after how many characters that may be, and the whole of it. Azure's say by which of
+# its services they are: Microsoft's security-utilities lists the words.
 INSIDE: tuple[tuple[str, str, tuple[int, ...], str, str], ...] = (
     ("Terraform Cloud", ".atlasv1.", (14,), rf"{_W}{{14}}\.atlasv1\.[A-Za-z0-9_=-]{{20,}}", "docs"),
     ("Telegram", ":AA", (8, 9, 10), r"\d{8,10}:AA[A-Za-z0-9_-]{33}", "docs"),
+    ("Firebase", ":APA91b", (11,), rf"AAAA{_U}{{7}}:APA91b{_U}{{100,}}", "scanners"),
     ("Azure AD", "Q~", (4,), r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}", "gitleaks"),
     ("Azure DevOps", "AZDO", (76,), r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}", "docs"),
     ("Azure", "JQQJ99", (52,), r"[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{16,}", "docs"),
+    ("Azure, of 512 bits", "APIM ACDb +ABa +AMC +ASt", (76,), rf"{_B}{{76}}[A-Za-z+]{{4}}{_B}{{5}}[AQgw]==", "docs"),
+    ("Azure, of 256 bits", "AIoT +ASb +AEh +ARm", (33,), rf"{_B}{{33}}[A-Za-z+]{{4}}[A-P]{_B}{{5}}=", "docs"),
+    ("Azure Functions", "AzFu", (44,), rf"{_U}{{44}}AzFu{_U}{{5}}[AQgw]==", "docs"),
+    (
+        "Azure Search, cache, registry",
+        "AzSe AzCa +ACR",
+        (42, 33),
+        rf"{_B}{{33,42}}[A-Za-z+]{{4}}[A-P]{_B}{{5}}",
+        "docs",
+    ),
     ("New Relic", "NRAL", (36, 32), rf"{_H}{{32,36}}(?:FFFF)?NRAL\b", "docs"),
     ("Mailchimp", "-us", (32,), rf"{_H}{{32}}-us\d{{1,2}}\b", "gitleaks"),
     ("MaxMind", "_mmk", (36,), r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b", "gitleaks"),

@@ -10,13 +10,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Set
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from dagentd.errors import DagentdError
 from dagentd.events import Event
 from dagentd.rpc import protocol
-from dagentd.rpc.methods import METHODS, openrpc_document
+from dagentd.rpc.methods import METHODS
 from dagentd.rpc.protocol import MAX_LINE, Call, Incoming, Refused
 from dagentd.rpc.service import Caller, Service
 from dagentd.waiting import right_of_way
@@ -139,38 +140,35 @@ class Turns:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._turns: list[_Turn] = []  # in the order they came
-
-    def __bool__(self) -> bool:
-        return bool(self._turns)
+        self.pending: list[_Turn] = []  # in the order they came
 
     def concern(self, sessions: Set[str]) -> bool:
         """Whether something of these sessions is still to be done."""
         with self._changed:
-            return any(turn.sessions & sessions for turn in self._turns)
+            return any(turn.sessions & sessions for turn in self.pending)
 
     def add(self, work: Callable[[], None], sessions: Set[str]) -> None:
         """Done after all that came before it on one of its sessions. Waits while there is too much to do: who sends
         faster than we work is not read."""
         with self._changed:
-            self._changed.wait_for(lambda: len(self._turns) < _WAITING)
-            self._turns.append(_Turn(work, sessions))
+            self._changed.wait_for(lambda: len(self.pending) < _WAITING)
+            self.pending.append(_Turn(work, sessions))
             self._start()
 
     def finish(self) -> None:
         """Wait until all is done."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._turns)
+            self._changed.wait_for(lambda: not self.pending)
 
     def _start(self) -> None:
         while (turn := self._next()) is not None:
             threading.Thread(target=self._run, args=(turn,), name="rpc-slow", daemon=True).start()
 
     def _next(self) -> _Turn | None:
-        if sum(turn.running for turn in self._turns) >= _RUNNING:
+        if sum(turn.running for turn in self.pending) >= _RUNNING:
             return None
         before: set[str] = set()
-        for turn in self._turns:
+        for turn in self.pending:
             if not turn.running and not turn.sessions & before:
                 turn.running = True
                 return turn
@@ -182,12 +180,13 @@ class Turns:
             turn.work()
         finally:
             with self._changed:
-                self._turns.remove(turn)
+                self.pending.remove(turn)
                 self._start()
                 self._changed.notify_all()
 
 
 _CHUNK = 1 << 16
+_IN_TURN = contextlib.nullcontext()
 
 
 class UnknownMethod(DagentdError):
@@ -201,7 +200,7 @@ class Connection:
     def __init__(self, connection: socket.socket, service: Service) -> None:
         self._connection, self._service = connection, service
         self._outbox = Outbox(connection, self._has_room)
-        self._caller = Caller(service, self._deliver, openrpc_document)
+        self._caller = Caller(service, self._deliver)
         self._turns = Turns()
         self._asked = False  # something is read of it that is not answered yet
         self._heard = time.monotonic()
@@ -226,7 +225,7 @@ class Connection:
     @property
     def idle_since(self) -> float | None:
         """When something last came; None while it is answered, listens for events, or is about to end."""
-        busy = self._asked or self._turns or self._caller.subscriptions or self._leaving
+        busy = self._asked or self._turns.pending or self._caller.subscriptions or self._leaving
         return None if busy else self._heard
 
     def finish(self) -> None:
@@ -260,29 +259,18 @@ class Connection:
         incoming = protocol.read(line)
         if incoming is None:
             return
-        if not incoming.batch and not self._turns and not _is_slow(incoming.entries[0]):
-            self._answer_now(incoming)  # nearly always: nothing to wait for
-            return
-        sessions = {session for call in incoming.calls if (session := _session(call)) is not None}
-        if any(map(_is_slow, incoming.entries)) or self._turns.concern(sessions):
-            self._outbox.queue()
-            self._turns.add(lambda: self._answer(incoming), sessions)
-        else:
-            self._answer_now(incoming)
+        slow = any(map(_is_slow, incoming.entries))
+        if slow or self._turns.pending:
+            sessions = {session for call in incoming.calls if (session := _session(call)) is not None}
+            if slow or self._turns.concern(sessions):
+                self._outbox.queue()
+                self._turns.add(lambda: self._answer(incoming), sessions)
+                return
+        self._answer(incoming, right_of_way)  # nearly always: before all that nobody waits for
 
-    def _answer_now(self, incoming: Incoming) -> None:
-        """Before all that nobody waits for. Not while it is sent: its client may read late."""
-        with right_of_way:
-            line = self._line(incoming)
-        self._send(line)
-
-    def _answer(self, incoming: Incoming) -> None:
-        self._send(self._line(incoming))
-
-    def _line(self, incoming: Incoming) -> bytes | None:
-        return incoming.answer([self._outcome(entry) for entry in incoming.entries if isinstance(entry, Call)])
-
-    def _send(self, line: bytes | None) -> None:
+    def _answer(self, incoming: Incoming, way: AbstractContextManager[None] = _IN_TURN) -> None:
+        with way:  # not while it is sent: its client may read late
+            line = incoming.answer(self._outcome)
         if line is not None:
             self._outbox.answer(line)
 
@@ -291,10 +279,9 @@ class Connection:
             method = METHODS.get(call.method)
             if method is None:
                 raise UnknownMethod(f"no method {call.method[:60]!a}", hint="`rpc.discover` lists them.")
-            given = method.parse(call.params)
             if method.name == "events.subscribe":
                 self._outbox.queue()
-            return method.answer(self._caller, given)
+            return method.call(self._caller, call.params)
         except Exception as error:  # what we did not expect is logged where the answer is made
             return error
 

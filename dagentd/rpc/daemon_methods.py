@@ -47,4 +47,6 @@ def unsubscribe(caller: Caller, given: params.Unsubscribe) -> dict[str, Any]:
 
 def discover(caller: Caller, given: params.Nothing) -> dict[str, Any]:
     """This description, made from the table of methods."""
-    return caller.discover()
+    from dagentd.rpc.discovery import openrpc_document
+
+    return openrpc_document()

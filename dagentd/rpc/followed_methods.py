@@ -1,12 +1,12 @@
 """`session.*` of conversations that another agent has: what can be asked of them, and what is refused; `usage.report`
-and `agents.list`."""
+and `agents.*`."""
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Callable
 from datetime import datetime
-from functools import wraps
+from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock
@@ -16,34 +16,14 @@ from dagentd.model.query import Excerpt, safe_snippet, snippet
 from dagentd.rpc import params
 from dagentd.rpc.service import Caller, fitting, store_at
 
-# As agents name conversations; a session of ours may well be called claude-something.
-_FOLLOWED = re.compile(r"[a-z]+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[A-Za-z0-9_-]+)?")
-
-_OF_BOTH = ("session.list", "session.search", "session.brief")  # they look for themselves
-
 Answer = Callable[[Caller, Any], Any]
 
 
-def is_followed(session_id: object) -> bool:
-    return isinstance(session_id, str) and _FOLLOWED.fullmatch(session_id) is not None
-
-
-def dispatched(name: str, answer: Answer) -> Answer:
-    """The same method, for sessions of ours and for those that another agent has."""
-    if not name.startswith("session.") or name in _OF_BOTH:
-        return answer
-    other = METHODS.get(name)
-
-    @wraps(answer)
-    def either(caller: Caller, given: Any) -> Any:
-        session_id = getattr(given, "session_id", None)
-        if not is_followed(session_id):
-            return answer(caller, given)
-        if other is None:
-            raise refused(str(session_id), name)
-        return other(caller, given)
-
-    return either
+def answer(name: str, caller: Caller, given: Any) -> Any:
+    """Of the same method, for a session that another agent has."""
+    if name not in METHODS:
+        raise refused(given.session_id, name)
+    return METHODS[name](caller, given)
 
 
 def refused(session_id: str, name: str) -> NotAllowed:
@@ -80,9 +60,10 @@ def _nothing(caller: Caller, given: params.OfSession) -> None:
 
 
 def _pin(caller: Caller, given: params.Pin) -> dict[str, Any]:
-    if given.message_id is None:
-        raise refused(given.session_id, "pinning items of a checkpoint")
-    caller.service.followed.sessions.pin(given.session_id, given.message_id, given.pinned)
+    if given.item_id is None and given.message_id is None:
+        raise InvalidInput("what is to be pinned is missing", hint="Give `itemId` or `messageId`.")
+    followed = caller.service.followed
+    followed.pin(given.session_id, item=given.item_id, message=given.message_id, pinned=given.pinned)
     return _told(caller, given, "pinned", {"pinned": given.pinned})
 
 
@@ -169,3 +150,13 @@ def agents_list(caller: Caller, _: params.Nothing) -> dict[str, Any]:
     """The agents whose conversations can be followed: whether they are, where theirs are, how many are kept and how
     large these are, and what is refused."""
     return {"agents": caller.service.followed.agents()}
+
+
+def session_start(caller: Caller, given: params.SessionStart) -> dict[str, Any]:
+    """The text for an agent that begins or goes on in a folder: what dagentd has for its context, in at most
+    `agents.context_chars` characters; empty where that is nothing, or where the folder is in no served project."""
+    if not os.path.isabs(given.cwd) or "\0" in given.cwd:
+        return {"text": ""}
+    transcript = Path(given.transcript_path) if given.transcript_path else None
+    where = (Path(given.cwd), transcript, caller.service.stores(), caller.service.settings_of)
+    return {"text": caller.service.openings.text(given.agent, given.session_id, given.source, *where)}

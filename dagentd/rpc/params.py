@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from dagentd.agx.lifecycle import State
+from dagentd.errors import InvalidInput
 from dagentd.events import EventType
-from dagentd.model.ids import AgentType, SessionType, TaskState
-from dagentd.store.memory import By
+from dagentd.model.ids import AgentType, AgxState, By, SessionType, TaskState
 
 SessionStatus = Literal["active", "idle", "archived", "gone"]
 
@@ -25,6 +24,16 @@ class Params(BaseModel):
     value of another type, because "no" would be read as false and "10" as a number."""
 
     model_config = ConfigDict(defer_build=True, extra="forbid", alias_generator=to_camel, frozen=True, strict=True)
+
+    @classmethod
+    def checked(cls, given: dict[str, Any], method: str) -> Self:
+        """As they were given for a method; what does not fit is told in words."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_input=False)
+        told = (f"{'.'.join(map(str, each['loc'])) or 'params'}: {each['msg'].lower()}" for each in found)
+        raise InvalidInput("; ".join(told), hint=f"`rpc.discover` describes {method}.")
 
 
 class Nothing(Params):
@@ -182,7 +191,7 @@ class BuildRequest(PreviewRequest):
 
 class AgxSessions(Params):
     project: str | None = None
-    state: State | None = None
+    state: AgxState | None = None
 
 
 class OfAgx(Params):
@@ -241,8 +250,10 @@ class Brief(Params):
 
 
 class SessionStart(Params):
-    """As the agent's hook has it. `sessionId` is the agent's own, `transcriptPath` where it says that its transcript
-    is."""
+    """As the agent's hook has it, also in its own names; what else that tells is passed over. `sessionId` is the
+    agent's own, `transcriptPath` where it says that its transcript is."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
     agent: Literal["claude-code", "codex"]
     session_id: str = Field(pattern="^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")

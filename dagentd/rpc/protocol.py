@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from dagentd.errors import DagentdError, LimitReached, expected
@@ -28,7 +28,11 @@ class ParseError(DagentdError):
 def parse_frame(line: bytes) -> Any:
     """Stricter than what is read from files: NaN and repeated keys are refused while the sender can mend them."""
     try:
-        value = _decode(line.decode("utf-8"))
+        text = line.decode("utf-8")
+        # JSONDecoder.decode looks for white space on both sides by regular expressions.
+        value, end = _decoder.raw_decode(text) if text.startswith(("{", "[")) else (None, -1)
+        if end != len(text):
+            value = _decoder.decode(text)
     except UnicodeDecodeError as error:
         raise ParseError(f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -68,15 +72,6 @@ def _children(value: Any) -> list[Any]:
 
 # Made once: json.loads makes a decoder for each call that has hooks, which costs more than a short line.
 _decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
-
-
-def _decode(text: str) -> Any:
-    """As JSONDecoder.decode, which looks for white space on both sides by regular expressions."""
-    if text.startswith(("{", "[")):
-        value, end = _decoder.raw_decode(text)
-        if end == len(text):
-            return value
-    return _decoder.decode(text)
 
 
 # What came of calls as JSON-RPC answers: results as they are, errors without tracebacks or text of sessions.
@@ -203,14 +198,14 @@ class Incoming(NamedTuple):
     def errors(self) -> list[Refused]:
         return [entry for entry in self.entries if isinstance(entry, Refused)]
 
-    def answer(self, outcomes: Iterable[Any]) -> bytes | None:
-        """The line to send back, or none. One outcome a call, notifications too: its result or its exception."""
-        given = iter(outcomes)
+    def answer(self, outcome: Callable[[Call], Any]) -> bytes | None:
+        """The line to send back, or none. Of each call, notifications too, the outcome is its result or its
+        exception."""
         settled: list[tuple[Id, Any]] = []
         for entry in self.entries:
-            outcome = next(given) if isinstance(entry, Call) else entry.error
+            came = outcome(entry) if isinstance(entry, Call) else entry.error
             if not entry.notification:
-                settled.append((entry.id, outcome))
+                settled.append((entry.id, came))
         if not settled:
             return None
         lines = encode_answers(settled, _ROOM)
@@ -270,9 +265,14 @@ def _entry(value: Any) -> Call | Refused:
     id = value.get("id")
     if not _is_id(id):
         return Refused(None, InvalidRequest(f"an id is a text or an integer of at most {MAX_ID} characters, or null"))
-    if reason := _fault(value):
-        return Refused(id, InvalidRequest(reason))
-    return Call(id, value["method"], value.get("params"), id is None and "id" not in value)
+    method, params = value.get("method"), value.get("params")
+    if value.get("jsonrpc") != "2.0":
+        return Refused(id, InvalidRequest('`jsonrpc` must be "2.0"'))
+    if not isinstance(method, str):
+        return Refused(id, InvalidRequest("`method` must be a text"))
+    if "params" in value and not isinstance(params, dict | list):
+        return Refused(id, InvalidRequest("`params` must be an object or a list"))
+    return Call(id, method, params, id is None and "id" not in value)
 
 
 def _is_id(value: Any) -> bool:
@@ -280,13 +280,3 @@ def _is_id(value: Any) -> bool:
         return len(value) <= MAX_ID
     # By exact type: to Python true is an integer too.
     return value is None or (type(value) is int and abs(value) < _ABOVE_IDS)
-
-
-def _fault(value: dict[str, Any]) -> str:
-    if value.get("jsonrpc") != "2.0":
-        return '`jsonrpc` must be "2.0"'
-    if not isinstance(value.get("method"), str):
-        return "`method` must be a text"
-    if "params" in value and not isinstance(value["params"], dict | list):
-        return "`params` must be an object or a list"
-    return ""

@@ -14,7 +14,7 @@ from pathlib import Path
 from dagentd.adapters.files import disk
 from dagentd.adapters.files.flock import clear_stale
 from dagentd.errors import LimitReached, NotAllowed
-from dagentd.rpc import protocol
+from dagentd.rpc import methods, protocol
 from dagentd.rpc.connection import Connection
 from dagentd.rpc.service import Service
 from dagentd.rpc.wire import peer_uid
@@ -31,6 +31,7 @@ class Server:
 
     def start(self, listener: socket.socket | None = None) -> None:
         """Listen on the path, or on a socket that a service manager made."""
+        methods.load_all()
         self._own = listener is None
         self._listen(listener or bind(self._path))
 

@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dagentd.errors import Conflict, NotFound
-from dagentd.events import Deliver, Events
-from dagentd.jobs.reconcile import Report
 from dagentd.model import jsontext
-from dagentd.model.project import Project, SessionFolder
-from dagentd.rpc.params import OfSession
 from dagentd.rpc.protocol import MAX_LINE
-from dagentd.settings import Settings
-from dagentd.store.sessions.session import Session
-from dagentd.store.store import Store
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a command that reads goes without the parts that write
     from dagentd.agents.followed import Followed
     from dagentd.agx.agx import Agx
+    from dagentd.events import Deliver, Events
     from dagentd.jobs.compaction import Proposal
     from dagentd.jobs.migration.sources import File
+    from dagentd.jobs.reconcile import Report
+    from dagentd.model.project import Project, SessionFolder
+    from dagentd.rpc.params import OfSession
+    from dagentd.settings import Settings
+    from dagentd.store.sessions.session import Session
+    from dagentd.store.store import Store
 
 _ROOM = MAX_LINE - 4096  # for a list in an answer: the rest of the line is less
 
@@ -119,7 +119,6 @@ class Caller:
 
     service: Service
     deliver: Deliver
-    discover: Callable[[], dict[str, Any]]
     subscriptions: set[str] = field(default_factory=set)
 
 
@@ -154,16 +153,18 @@ def _real(path: str) -> Path | None:
 def session_of(service: Service, given: OfSession) -> Iterator[tuple[Store, Session]]:
     """The session, kept open for as long as it is used."""
     where = (given.session_id, given.worktree, given.feature_id)
-    with contextlib.ExitStack() as stack:
-        store = store_of(service, given.project, *where)
-        try:
-            session = stack.enter_context(store.sessions.using(*where))
-        except NotFound:  # the project was opened anew in this moment, for writing or for reading only
-            store, before = store_of(service, given.project, *where), store
-            if store is before:
-                raise
-            session = stack.enter_context(store.sessions.using(*where))
+    store = store_of(service, given.project, *where)
+    try:
+        session = store.sessions.take(*where)
+    except NotFound:  # the project was opened anew in this moment, for writing or for reading only
+        store, before = store_of(service, given.project, *where), store
+        if store is before:
+            raise
+        session = store.sessions.take(*where)
+    try:
         yield store, session
+    finally:
+        store.sessions.give_back(session)
 
 
 def store_of(

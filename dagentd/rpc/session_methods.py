@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import Any
 
 from dagentd.errors import InvalidInput, LimitReached
-from dagentd.jobs import retention, summaries
+from dagentd.jobs import summaries
 from dagentd.model.conversation import with_text
 from dagentd.model.documents import AgentDescription, Context, Document
+from dagentd.model.ids import is_followed
 from dagentd.model.jsontext import Encoded, Undecodable
-from dagentd.rpc import followed_methods, params
+from dagentd.rpc import params
 from dagentd.rpc.service import Caller, fitting, session_of, store_at, store_of
-from dagentd.store.sessions.session import Session
-from dagentd.store.store import Store
 
-T = TypeVar("T")
 _SHORT = 1 << 20  # characters: six times as many bytes, if each is escaped, fit into any answer
 _MADE = {"id": "0" * 36, "timestamp": "2000-01-01T00:00:00.000Z"}  # what a message gets
-
-
-def _with(caller: Caller, given: params.OfSession, act: Callable[[Store, Session], T]) -> T:
-    with session_of(caller.service, given) as (store, session):
-        return act(store, session)
 
 
 def sessions(caller: Caller, given: params.Sessions) -> dict[str, Any]:
     """Summaries of sessions, with tokens and share of the budget; `compacting` says since when that is under way.
     `gone` as `status` lists those without a worktree; `closed` are folders that may not be looked into. Conversations
     of other agents follow, the last active first; `agent`, `since` and `parent` list only such."""
+    from dagentd.jobs import retention
+    from dagentd.rpc import followed_methods
+
     followed = followed_methods.listed(caller, given)
     if given.agent or given.since or given.parent:
         return {"sessions": followed}
@@ -69,12 +64,9 @@ def get(caller: Caller, given: params.OfSession) -> dict[str, Any]:
     """A session: its document, its project and its worktree; how many messages are in chat, its size beside the
     budget, what is wrong with it, and whether it is paused, compacted just now, or gone with its worktree."""
     service = caller.service
-
-    def act(store: Store, held: Session) -> dict[str, Any]:
+    with session_of(service, given) as (store, held):
         known = summaries.whole(store, held, service.settings_of(store.project))
         return summaries.with_compactions([known], service.compacting.under_way())[0]
-
-    return _with(caller, given, act)
 
 
 def add_message(caller: Caller, given: params.AddMessage) -> dict[str, Any]:
@@ -82,13 +74,15 @@ def add_message(caller: Caller, given: params.AddMessage) -> dict[str, Any]:
     raw = {"role": given.role, "content": given.content, "metadata": given.metadata, "id": given.id}
     if given.metadata is not None or not isinstance(given.content, str) or len(given.content) > _SHORT:
         _check_room([raw])
-    return _with(caller, given, lambda _, session: session.add([raw])[0])
+    with session_of(caller.service, given) as (_, session):
+        return session.add([raw])[0]
 
 
 def add_messages(caller: Caller, given: params.AddMessages) -> dict[str, Any]:
     """Add several messages, all or none: a tool call stays with its result."""
     _check_room(given.messages)
-    return {"messages": _with(caller, given, lambda _, session: session.add(given.messages))}
+    with session_of(caller.service, given) as (_, session):
+        return {"messages": session.add(given.messages)}
 
 
 def _check_room(added: list[dict[str, Any]]) -> None:
@@ -128,10 +122,12 @@ def search(caller: Caller, given: params.Search) -> dict[str, Any]:
     """Messages with all words of `query`, best first: every message ever seen, found by what it says now. Words in
     quotes stand side by side; in the one-line `snippet` each match is in «guillemets». `unread` are sessions that could
     not be searched. Conversations of other agents are searched too. `redacted` leaves secrets out of the snippets."""
-    if followed_methods.is_followed(given.session_id):
+    from dagentd.rpc import followed_methods
+
+    if is_followed(given.session_id):
         return {"hits": followed_methods.found(caller, given)}
     stores = caller.service.stores() if given.project is None else [store_at(caller.service, given.project)]
-    from dagentd.jobs import search as searching
+    from dagentd.jobs import full_text_search as searching
 
     hits, errors = searching.search(stores, given.query, given.session_id, given.limit, followed_methods.excerpt(given))
     unread = [{"message": error.message, "path": error.path, "hint": error.hint} for error in errors]
@@ -143,50 +139,54 @@ def search(caller: Caller, given: params.Search) -> dict[str, Any]:
 
 def clear_messages(caller: Caller, given: params.OfSession) -> dict[str, Any]:
     """All messages leave chat; they stay in history, and the checkpoint stays."""
-    return {"messagesCleared": _with(caller, given, lambda _, session: session.clear())}
+    with session_of(caller.service, given) as (_, session):
+        return {"messagesCleared": session.clear()}
 
 
 def checkpoint(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
     """The checkpoint, null if there is none."""
-    return _with(caller, given, lambda _, session: session.checkpoint())
+    with session_of(caller.service, given) as (_, session):
+        return session.checkpoint()
 
 
 def update_checkpoint(caller: Caller, given: params.UpdateCheckpoint) -> dict[str, Any]:
     """Set fields of the checkpoint, and lists of its summary; those not named stay. Its version rises."""
-    return _with(caller, given, lambda _, session: session.update_checkpoint(given.checkpoint))
+    with session_of(caller.service, given) as (_, session):
+        return session.update_checkpoint(given.checkpoint)
 
 
 def context(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
     """The context as it is now, null if there is none."""
-
-    def act(store: Store, session: Session) -> dict[str, Any] | None:
+    with session_of(caller.service, given) as (store, session):
         caller.service.freshen_context(store, session.folder)
         return session.read("context")
-
-    return _with(caller, given, act)
 
 
 def rebuild_context(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
     """Make the context anew from the worktree and the feature as they are now, and answer it."""
-    return _with(caller, given, lambda store, s: caller.service.rebuild_context(store, s.folder))
+    with session_of(caller.service, given) as (store, s):
+        return caller.service.rebuild_context(store, s.folder)
 
 
 def update_context(caller: Caller, given: params.UpdateContext) -> dict[str, Any]:
     """Replace the context. What dagentd knows better is put right at the next change; fields of yours stay."""
     _check(Context, given.context)
-    _with(caller, given, lambda _, session: session.replace("context", given.context))
+    with session_of(caller.service, given) as (_, session):
+        session.replace("context", given.context)
     return given.context
 
 
 def agent_description(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
     """The agent description, null if there is none."""
-    return _with(caller, given, lambda _, session: session.read("agent-description"))
+    with session_of(caller.service, given) as (_, session):
+        return session.read("agent-description")
 
 
 def set_agent_description(caller: Caller, given: params.SetAgentDescription) -> dict[str, Any]:
     """Replace the agent description."""
     _check(AgentDescription, given.agent_description)
-    _with(caller, given, lambda _, session: session.replace("agent-description", given.agent_description))
+    with session_of(caller.service, given) as (_, session):
+        session.replace("agent-description", given.agent_description)
     return given.agent_description
 
 
@@ -204,24 +204,20 @@ def build_request(caller: Caller, given: params.BuildRequest) -> Encoded:
     one of two copies of the conversation: `system` has it in `systemPrompt` alone, `messages` beside a `preamble`."""
     from dagentd.jobs import requests
 
-    def act(store: Store, session: Session) -> Encoded:
+    with session_of(caller.service, given) as (store, session):
         caller.service.freshen_context(store, session.folder)
         caller.service.compacting.make_room(store, session, given.user_message)
         settings = caller.service.settings_of(store.project)
         return requests.build(store, session, given.user_message, settings, form=given.form, strict=given.strict)
-
-    return _with(caller, given, act)
 
 
 def preview_request(caller: Caller, given: params.PreviewRequest) -> dict[str, Any]:
     """The same as buildRequest, with what each part costs."""
     from dagentd.jobs import requests
 
-    def act(store: Store, session: Session) -> dict[str, Any]:
+    with session_of(caller.service, given) as (store, session):
         caller.service.freshen_context(store, session.folder)
         return requests.preview(store, session, given.user_message, caller.service.settings_of(store.project))
-
-    return _with(caller, given, act)
 
 
 def restore(caller: Caller, given: params.Restore) -> dict[str, Any]:
@@ -237,12 +233,9 @@ def restore(caller: Caller, given: params.Restore) -> dict[str, Any]:
 
 def archive(caller: Caller, given: params.Archive) -> dict[str, Any]:
     """Give a session the status `archived`; it can still be read. With `archived` false it is active again."""
-
-    def act(_: Store, session: Session) -> dict[str, Any]:
+    with session_of(caller.service, given) as (_, session):
         session.archive() if given.archived else session.set(status="active")
         return session.document()
-
-    return _with(caller, given, act)
 
 
 # `session.*` about compaction: what it would do, doing it, taking it back, and what must stay.
@@ -279,7 +272,8 @@ def compactions(caller: Caller, given: params.OfSession) -> dict[str, Any]:
     """The compactions of a session in order, each with what left chat by it and how the checkpoint changed."""
     from dagentd.jobs.compaction import time_line
 
-    return {"compactions": _with(caller, given, lambda _, session: time_line(session))}
+    with session_of(caller.service, given) as (_, session):
+        return {"compactions": time_line(session)}
 
 
 def pin(caller: Caller, given: params.Pin) -> dict[str, Any]:

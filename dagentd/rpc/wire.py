@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 from dagentd.errors import InvalidInput, LimitReached, NotAllowed, NotRunning, Unreachable
-from dagentd.paths import LONGEST_SOCKET
 from dagentd.rpc.protocol import MAX_LINE
+from dagentd.socket_path import LONGEST
 
 _CHUNK = 1 << 16
 
@@ -110,8 +110,8 @@ def _connect(path: Path, timeout: float | None) -> socket.socket:
 
 def _check(path: Path) -> None:
     """Refuse a path that is too long, or holds no socket: it would look like a daemon that does not run."""
-    if len(os.fsencode(path)) > LONGEST_SOCKET:
-        raise InvalidInput(f"is longer than the {LONGEST_SOCKET} bytes that a socket's path may have", path=path)
+    if len(os.fsencode(path)) > LONGEST:
+        raise InvalidInput(f"is longer than the {LONGEST} bytes that a socket's path may have", path=path)
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:

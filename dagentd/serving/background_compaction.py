@@ -16,9 +16,11 @@ from dagentd.adapters import clock
 from dagentd.adapters.files import disk
 from dagentd.errors import CompactionFailed, Conflict, DagentdError, NotFound
 from dagentd.jobs.token_sizes import Sizes
+from dagentd.model.compaction import How
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project, SessionFolder
-from dagentd.serving.budget import BudgetWatch
+from dagentd.serving.budget_watch import BudgetWatch
+from dagentd.serving.maintenance import Maintenance
 from dagentd.settings import Settings
 from dagentd.store.ledger import Ledger
 from dagentd.store.sessions.compaction_records import pinned_messages
@@ -27,26 +29,29 @@ from dagentd.store.store import Store
 from dagentd.worker import Worker
 
 if TYPE_CHECKING:
-    from dagentd.jobs.compaction import Compactor, How, Proposal
+    from dagentd.jobs.compaction import Compactor, Proposal
 
 _AT_ONCE = 2  # compactions: each may wait for a model for minutes
 _HELD = 32  # proposals that can still be applied
 _MORE = 60.0  # seconds that somebody waits for a compaction, beside its own time and that of another one before it
 _SOON = 10.0  # seconds for a model when a request waits
 _AGAIN = 0.05  # share of the limit that must come before what failed is tried again
+_NOTHING_CAN_LEAVE = (
+    "is over budget, and no message can leave chat: each is pinned, recent, or a tool call without its result"
+)
 
 _log = logging.getLogger(__name__)
 
 
 class BackgroundCompaction:
-    """The jobs load with the first of them, as in `Upkeep`."""
+    """Has the budgets watched, which tell it when. The jobs load with the first of them, as in `Maintenance`."""
 
     def __init__(
-        self, budget: BudgetWatch, settings_of: Callable[[Project], Settings], ledger: Ledger,
+        self, maintenance: Maintenance, settings_of: Callable[[Project], Settings], ledger: Ledger,
         on_bug: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
-        self._budget, self._settings_of, self.ledger = budget, settings_of, ledger
-        budget.due, budget.not_due = self._submit, self._needed_no_more
+        self._settings_of, self.ledger = settings_of, ledger
+        self.budget = BudgetWatch(maintenance, settings_of, self)
         self._calls = Worker(_AT_ONCE, clock.stamp, on_bug, for_askers=1, may_wait=True)
         self._lock = threading.Lock()
         self._failed: dict[Path, tuple[int, object]] = {}  # until so many bytes in chat, or on other grounds
@@ -58,7 +63,7 @@ class BackgroundCompaction:
     def _compactor(self) -> Compactor:
         from dagentd.jobs.compaction import Compactor
 
-        return Compactor(self.ledger, self._budget.scales)
+        return Compactor(self.ledger, self.budget.scales)
 
     def problems(self) -> list[Problem]:
         """Those of sessions that are still there."""
@@ -84,14 +89,12 @@ class BackgroundCompaction:
 
     # --- by itself ----------------------------------------------------------------------------------------
 
-    def _submit(self, store: Store, folder: SessionFolder) -> None:
+    def begin(self, store: Store, folder: SessionFolder) -> None:
         self._calls.submit(str(folder.journal), "compact", partial(self._compact, store, folder))
 
     def _compact(self, store: Store, folder: SessionFolder) -> None:
         """Compact a session that is due. One that changed meanwhile is tried once more and then without a model: who
         rewrites a session all the time must not cost a call each time."""
-        from dagentd.jobs.compaction import How
-
         with contextlib.suppress(NotFound), store.sessions.use(folder) as session:
             for how in (How(), How(), How(seconds=0)):
                 try:
@@ -102,17 +105,18 @@ class BackgroundCompaction:
 
     def _by_itself(self, store: Store, session: Session, how: How) -> None:
         """If it is due. What fails is tried again when enough has been added, or when it rests on other grounds."""
-        if store.pauses.on(session.id) or self._gave_up(session) or not self._budget.fullness(store, session).due:
+        if store.pauses.on(session.id) or self._gave_up(session) or not self.budget.fullness(store, session).due:
             return
         grounds = self._grounds(session)
         try:
             if not self._done(store, session, how)["messagesCompacted"]:
-                raise _nothing_can_leave(session)
+                hint = f"dagentd pin {session.id} ID --message --off, or lower compaction.keep_recent_tokens."
+                raise CompactionFailed(_NOTHING_CAN_LEAVE, path=session.folder.journal, hint=hint)
         except (Conflict, NotFound):
             raise
         except DagentdError as error:
             more = int(_AGAIN * self._settings_of(store.project).budget.limit)
-            self._budget.not_before(session.folder, session.most_tokens, more)
+            self.budget.not_before(session.folder, session.most_tokens, more)
             self._failed[session.folder.journal] = session.most_tokens + more, grounds
             self._note(session.folder, error.message, error.hint)
 
@@ -125,7 +129,7 @@ class BackgroundCompaction:
         settings, pinned = self._settings_of(session.project), pinned_messages(session.fields)
         return session.checkpoint_pos, pinned, settings.compaction, settings.budget
 
-    def _needed_no_more(self, folder: SessionFolder) -> None:
+    def needed_no_more(self, folder: SessionFolder) -> None:
         if self._failed.pop(folder.journal, None) is not None:
             self._problems.pop(folder.journal, None)
 
@@ -135,8 +139,7 @@ class BackgroundCompaction:
         if done["messagesCompacted"]:
             _log.info("%s: %s: %d messages compacted by %s, %d tokens freed", store.project.root, session.id,
                       done["messagesCompacted"], done["method"], done["tokensReclaimed"])  # fmt: skip
-        self._succeeded(session, done)
-        return done
+        return self._succeeded(session, done)
 
     @contextlib.contextmanager
     def _told_of(self, session: Session) -> Iterator[None]:
@@ -150,17 +153,17 @@ class BackgroundCompaction:
             if self._under_way.get(path) is mine:
                 del self._under_way[path]
 
-    def _succeeded(self, session: Session, done: dict[str, Any]) -> None:
+    def _succeeded(self, session: Session, done: dict[str, Any]) -> dict[str, Any]:
         self._failed.pop(session.folder.journal, None)
         again = f"dagentd compact {session.id} --again" if done["method"] == "local" else ""
         self._note(session.folder, done.get("note", ""), again)
+        return done
 
     def _note(self, folder: SessionFolder, told: str, hint: str) -> None:
         known = self._problems.get(folder.journal)
         if not told:
             self._problems.pop(folder.journal, None)
         elif known is None or known.message != told:
-            _log.warning("%s: %s", folder.journal, told)
             self._problems[folder.journal] = Problem("compaction", told, str(folder.journal), hint, clock.stamp())
 
     # --- for somebody who waits ---------------------------------------------------------------------------
@@ -169,27 +172,20 @@ class BackgroundCompaction:
         self, store: Store, folder: SessionFolder, proposal_id: str | None = None, again: bool = False
     ) -> dict[str, Any]:
         """Now, because a user asked for it: what was proposed under this id, or what comes of it now."""
-        from dagentd.jobs.compaction import How
 
         def job() -> dict[str, Any]:
             with store.sessions.use(folder) as session:
                 if proposal_id is not None:
-                    return self._apply(session, proposal_id)
-                try:
+                    found = self._proposed(session.folder, proposal_id)
+                    return self._succeeded(session, self._compactor.apply(session, found))
+                with contextlib.suppress(Conflict):  # something was added just then
                     return self._done(store, session, How(forced=True, again=again))
-                except Conflict:  # something was added just then
-                    return self._done(store, session, How(forced=True, again=again))
+                return self._done(store, session, How(forced=True, again=again))
 
         return dict(self._asked(store, folder, f"compact {proposal_id} {again}", job))
 
-    def _apply(self, session: Session, proposal_id: str) -> dict[str, Any]:
-        done = self._compactor.apply(session, self._proposed(session.folder, proposal_id))
-        self._succeeded(session, done)
-        return done
-
     def preview(self, store: Store, folder: SessionFolder) -> Proposal | None:
         """Propose a compaction; it can be applied as it is until the session changes."""
-        from dagentd.jobs.compaction import How
 
         def job() -> Proposal | None:
             with store.sessions.use(folder) as session:
@@ -215,7 +211,7 @@ class BackgroundCompaction:
         """Pin, or unpin and weigh anew: what may leave again may be what a compaction failed for."""
         session.pin(item=item, message=message, pinned=pinned)
         if not pinned:
-            self._budget.weigh(store, session.folder)
+            self.budget.weigh(store, session.folder)
 
     def metrics(self, store: Store, session: Session) -> dict[str, Any]:
         return self._compactor.metrics(session, self._settings_of(store.project))
@@ -224,14 +220,12 @@ class BackgroundCompaction:
         """For a request with this prompt that is to be built. Below the limit it is served as it is, while a compaction
         goes on beside it. At the limit a model has 10 s; then it is done without one, and what the model answers later
         takes the place of that."""
-        from dagentd.jobs.compaction import How
-
-        full = self._budget.fullness(store, session)
+        full = self.budget.fullness(store, session)
         if store.read_only or self._gave_up(session) or not full.due:
             return
         settings = self._settings_of(store.project)
-        if Sizes(settings).count(prompt) <= settings.budget.prompt_buffer + full.limit - full.load:
-            self._submit(store, session.folder)
+        if Sizes(settings).count(prompt) < settings.budget.prompt_buffer + full.limit - full.load:
+            self.begin(store, session.folder)
             return
         try:
             job = partial(self._compact, store, session.folder)
@@ -254,9 +248,3 @@ class BackgroundCompaction:
         if found is None or path != folder.journal:
             raise NotFound(f"no proposal {proposal_id!a} for {folder.id}", hint="session.previewCompaction makes one.")
         return found
-
-
-def _nothing_can_leave(session: Session) -> DagentdError:
-    told = "is over budget, and no message can leave chat: each is pinned, recent, or a tool call without its result"
-    hint = f"dagentd pin {session.id} ID --message --off, or lower compaction.keep_recent_tokens."
-    return CompactionFailed(told, path=session.folder.journal, hint=hint)

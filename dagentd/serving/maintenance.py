@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dagentd.errors import DagentdError, NotFound
-from dagentd.jobs.reconcile import Line, Report
+from dagentd.jobs.reconcile import Report
 from dagentd.model.problem import Problem, still_wrong
 from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.settings import Settings
@@ -30,29 +30,32 @@ _MOMENT = 0.5  # seconds that whoever makes a session waits for its context
 _FRESH = 5.0  # seconds that whoever uses a context waits for what has changed
 _log = logging.getLogger(__name__)
 
-Sources = Callable[[Store, FeatureFolder, Iterable[Path]], None]
+
+class Sources(Protocol):
+    def made_from(self, store: Store, feature: FeatureFolder, files: Iterable[Path]) -> None:
+        """The contexts of a feature are made from these files, beside those that are watched anyway."""
+
+
+class Budgets(Protocol):
+    def weigh_some(self, store: Store, folders: Iterable[SessionFolder]) -> None:
+        """Of these something was looked at or written anew."""
 
 
 class _Kept:
-    """The state of a project that is kept up; problems by `_keys` of a feature."""
+    """The state of a project that is kept up, and who is told of it; problems by `_keys` of a feature."""
 
-    def __init__(self) -> None:
+    def __init__(self, sources: Sources | None = None, budgets: Budgets | None = None) -> None:
+        self.sources, self.budgets = sources, budgets
         self.features: set[str] = set()
         self.problems: dict[str, list[Problem]] = {}
-        self.told: set[Problem] = set()
 
 
 class Maintenance:
-    """`sources` is told which files the contexts of a feature are made from, beside those that are watched anyway;
-    `touched` which sessions were looked at or have a new context."""
-
     def __init__(self, worker: Worker, settings_of: Callable[[Project], Settings]) -> None:
         self._worker, self._settings_of = worker, settings_of
         self._lock = threading.Lock()
         self._kept: dict[Store, _Kept] = {}
         self._glances: dict[tuple[Path, str], list[bytes]] = {}  # what chats held that are about to be looked at
-        self.sources: Sources = lambda *_: None
-        self.touched: Callable[[Store, list[SessionFolder]], None] = lambda *_: None
 
     @cached_property
     def _shared(self) -> Checkouts:
@@ -68,8 +71,8 @@ class Maintenance:
 
     # --- projects -----------------------------------------------------------------------------------------
 
-    def take_up(self, store: Store) -> None:
-        self._kept[store] = _Kept()
+    def take_up(self, store: Store, sources: Sources | None = None, budgets: Budgets | None = None) -> None:
+        self._kept[store] = _Kept(sources, budgets)
 
     def survey(self, store: Store, job: Callable[[], None]) -> None:
         """In the turn of the project: before anything is done for its features, and again while it fails."""
@@ -104,7 +107,7 @@ class Maintenance:
         def insist() -> None:
             """Where there was no room for some of it, it fails and is done again: nobody tells us when there is."""
             self._all(store, feature, everything=False)
-            if (shortage := store.shortage(feature)) is not None:
+            if (shortage := store.noted.shortage(feature.path)) is not None:
                 raise shortage
 
         self._worker.submit(self._key(store, feature), "reconcile", insist)
@@ -137,7 +140,7 @@ class Maintenance:
 
     def _renew_later(self, store: Store, feature: FeatureFolder) -> None:
         """Renew contexts when they are due: a wait holds up no thread, nor the other jobs of the feature."""
-        if (seconds := store.context_due(feature.path)) is not None:
+        if (seconds := store.contexts.due(feature.path)) is not None:
             with contextlib.suppress(DagentdError):  # the project is not served any more, or too much waits
                 self.submit(store, feature, "renew later", partial(self._renew, store, feature), seconds)
 
@@ -246,7 +249,7 @@ class Maintenance:
 
         def insist() -> None:
             job()
-            if store.shortage(feature) is not None:
+            if store.noted.shortage(feature.path) is not None:
                 self.reconcile(store, feature)
 
         self._worker.submit(self._key(store, feature), name, insist, after)
@@ -273,14 +276,12 @@ class Maintenance:
         done = due.migrations_of(store, feature, settings, self._shared, self._seen)
         if done.lines:
             self._noted(store, feature, done)
-        else:
+        elif done.files is not None:
             self._note_files(store, feature, done.files)
-            self._tell(store, [])
 
     def _look(self, store: Store, feature: FeatureFolder, session_id: str) -> None:
         if store.reconciler.look(feature, session_id):
             self._renew(store, feature)
-        self._tell(store, [])
 
     def _renew(self, store: Store, feature: FeatureFolder) -> None:
         from dagentd.jobs import due
@@ -289,37 +290,32 @@ class Maintenance:
 
     def _noted(self, store: Store, feature: FeatureFolder, done: Done) -> Done:
         self._note(store, _keys(feature)[0], done.problems)
-        self._note_files(store, feature, done.files)
-        self._tell(store, done.lines)
+        if done.files is not None:
+            self._note_files(store, feature, done.files)
+        for line in done.lines:
+            if line.done:
+                _log.info("%s: %s: %s", store.project.root, line.session_id, line.done)
         self._renew_later(store, feature)
-        self.sources(store, feature, done.sources)
+        kept = self._kept.get(store, _Kept())
+        if kept.sources is not None:
+            kept.sources.made_from(store, feature, done.sources)
         ids = {line.session_id for line in done.lines}
-        self.touched(store, [folder for folder in layout.sessions(feature) if folder.id in ids])
+        if kept.budgets is not None and ids:
+            kept.budgets.weigh_some(store, [folder for folder in layout.sessions(feature) if folder.id in ids])
         return done
 
-    def _note_files(self, store: Store, feature: FeatureFolder, files: list[File] | None) -> None:
+    def _note_files(self, store: Store, feature: FeatureFolder, files: list[File]) -> None:
         from dagentd.jobs import migration
 
-        if files is not None:
-            self._note(store, _keys(feature)[1], migration.problems(files))
+        self._note(store, _keys(feature)[1], migration.problems(files))
 
     def _note(self, store: Store, key: str, problems: list[Problem]) -> None:
         with self._lock:
-            if store in self._kept:
-                known = self._kept[store].problems
+            known = self._kept.get(store, _Kept()).problems
+            if problems:
                 known[key] = still_wrong(known.get(key, []), problems)
-
-    def _tell(self, store: Store, lines: list[Line]) -> None:
-        """Log what was done and what is newly wrong."""
-        for line in lines:
-            if line.done:
-                _log.info("%s: %s: %s", store.project.root, line.session_id, line.done)
-        with self._lock:
-            kept = self._kept.get(store, _Kept())
-            now = {*store.all_problems(), *(each for some in kept.problems.values() for each in some)}
-            news, kept.told = now - kept.told, now
-        for problem in news:
-            _log.warning("%s: %s", problem.path, problem.message)
+            else:
+                known.pop(key, None)
 
 
 def _keys(feature: FeatureFolder) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dagentd.jobs import pausing
-from dagentd.serving.budget import BudgetWatch
+from dagentd.serving.budget_watch import BudgetWatch
 from dagentd.serving.watching import Watching
 from dagentd.store.store import Store
 

@@ -11,13 +11,13 @@ from dagentd.adapters import clock, git
 from dagentd.errors import Conflict, DagentdError, NotAllowed, from_oserror
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
+from dagentd.serving.budget_watch import BudgetWatch
 from dagentd.serving.maintenance import Maintenance
 from dagentd.serving.watching import Watching
 from dagentd.settings import Settings
 from dagentd.store import writer_lock
 from dagentd.store.journal.index import Index
 from dagentd.store.sessions.resources import Announce
-from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 
 _PATIENCE = 60.0  # seconds for a job of a project that is no longer served
@@ -30,10 +30,10 @@ class Projects:
 
     def __init__(
         self, settings_of: Callable[[Project], Settings], index: Index, maintenance: Maintenance, watching: Watching,
-        announce: Announce, changed: Callable[[Store, Session], None],
+        budget: BudgetWatch, announce: Announce,
     ) -> None:  # fmt: skip
-        self._settings_of, self._index, self._announce, self._changed = settings_of, index, announce, changed
-        self._maintenance, self._watching = maintenance, watching
+        self._settings_of, self._index, self._announce = settings_of, index, announce
+        self._maintenance, self._watching, self._budget = maintenance, watching, budget
         self._lock = threading.Lock()
         self._stores: dict[Path, Store] = {}
         self._problems: dict[str, Problem] = {}
@@ -78,7 +78,7 @@ class Projects:
             return
         if store is served:
             return
-        self._maintenance.take_up(store)
+        self._maintenance.take_up(store, self._watching, self._budget)
         with self._lock:
             self._stores[project.root] = store
         if served is not None:
@@ -94,7 +94,7 @@ class Projects:
         try:
             if writer_lock.is_claimed(project):
                 raise Conflict("a dagentd command works on it", path=project.root, hint="It is served again soon.")
-            store = Store(project, self._index, settle=settle, announce=self._announce, changed=self._changed)
+            store = Store(project, self._index, settle=settle, announce=self._announce, changed=self._budget.changed)
         except (Conflict, NotAllowed) as error:
             self._note(project, "read-only", error)
             return served or Store(project, self._index, settle=settle, read_only=True)
@@ -104,7 +104,6 @@ class Projects:
     def _note(self, project: Project, kind: str, error: DagentdError) -> None:
         known = self._problems.get(str(project.root))
         if known is None or (known.id, known.message) != (kind, error.message):
-            _log.warning("%s: %s", project.root, error)
             self._problems[str(project.root)] = Problem.of(kind, error, clock.stamp())
 
     def _drop(self, store: Store) -> None:

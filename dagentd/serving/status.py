@@ -11,14 +11,14 @@ from typing import Any
 from dagentd.adapters import clock
 from dagentd.adapters.process import usage
 from dagentd.agents.upkeep import AgentsUpkeep
+from dagentd.agx.agx_upkeep import AgxUpkeep
 from dagentd.agx.folder import AgxFolder
-from dagentd.agx.upkeep import AgxUpkeep
 from dagentd.doctor.kinds import is_grave, is_over
 from dagentd.jobs.summaries import project as project_summary
 from dagentd.model.problem import Problem, each_once
 from dagentd.model.project import Project
 from dagentd.serving.background_compaction import BackgroundCompaction
-from dagentd.serving.budget import BudgetWatch
+from dagentd.serving.budget_watch import BudgetWatch
 from dagentd.serving.maintenance import Maintenance
 from dagentd.serving.projects import Projects
 from dagentd.serving.watching import Watching

@@ -3,13 +3,13 @@ that matter."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dagentd.adapters import clock
-from dagentd.adapters.git import repository
-from dagentd.adapters.git.repository import Head
+from dagentd.adapters import clock, git
+from dagentd.adapters.git import Head
 from dagentd.errors import DagentdError
 from dagentd.model.project import FeatureFolder, Tree
 from dagentd.model.triggers import Place
@@ -63,7 +63,7 @@ class WatchedProject:
         known.features = features
         known.sources = {path: files for path, files in known.sources.items() if path in paths}
         if self._watched:
-            found = watch_plan.of_tree(tree, repository.git_dir(tree.worktree), _all(known.sources))
+            found = watch_plan.of_tree(tree, git.git_dir(tree.worktree), _all(known.sources))
             if tree.worktree == self.store.project.root:
                 found |= watch_plan.of_agx(tree)
             # One that comes later is heard of by the folder it is in.
@@ -94,12 +94,15 @@ class WatchedProject:
         known.sources[feature.path] = frozenset(files)
         return _all(known.sources) != before
 
-    def moved(self, tree: Tree) -> Head | None:
-        """Where HEAD is, if it is not where it was when this was last asked."""
+    def moved(self, tree: Tree, own: Path | None = None) -> Head | None:
+        """Where HEAD is, if it is not where it was when this was last asked; None too where git cannot tell, as the
+        context says. `own` is the git folder of that checkout, where it was looked up before."""
         known = self.checkouts.get(tree)
         if known is None:
             return None
-        before, known.head = known.head, _head(tree)
+        before, known.head = known.head, None
+        with contextlib.suppress(DagentdError):
+            known.head = git.head(tree.worktree, own)
         return known.head if known.head != before else None
 
     def told(self) -> set[Tree]:
@@ -110,14 +113,6 @@ class WatchedProject:
 
 def _all(sources: Mapping[Path, frozenset[Path]]) -> frozenset[Path]:
     return frozenset().union(*sources.values())
-
-
-def _head(tree: Tree) -> Head | None:
-    """None where git cannot tell: the context says why."""
-    try:
-        return repository.head(tree.worktree)
-    except DagentdError:
-        return None
 
 
 def _is_there(tree: Tree) -> bool:
@@ -139,10 +134,11 @@ class Heads:
         """Where HEAD is, if it is elsewhere than before and no rebase is about to move it on. While commits come in one
         stream, we hear of them only after up to `unheard` seconds."""
         held = self._rebasing.pop(tree, None)  # first: one that cannot be looked at must not be due at once again
-        if repository.rebasing(tree.worktree) and (held is None or held[1] > clock.monotonic()):
+        own = git.git_dir(tree.worktree)
+        if git.rebasing(tree.worktree, own) and (held is None or held[1] > clock.monotonic()):
             self._rebasing[tree] = project, clock.monotonic() + _PAUSE + unheard
             return None
-        return project.moved(tree)
+        return project.moved(tree, own)
 
     def pause(self) -> float | None:
         """Seconds after which a rebase may have stopped; None if there is none."""

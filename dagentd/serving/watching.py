@@ -14,7 +14,7 @@ from dagentd.adapters.files import marks
 from dagentd.adapters.watch import Watch
 from dagentd.adapters.watch.batches import Batch
 from dagentd.agents.upkeep import AgentsUpkeep
-from dagentd.agx.upkeep import AgxUpkeep
+from dagentd.agx.agx_upkeep import AgxUpkeep
 from dagentd.errors import DagentdError
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder, Tree
@@ -188,9 +188,11 @@ class Watching:
                     self._maintenance.glance(project.store, ask.feature, ask.session_id, batch.contents.get(path, []))
 
     def _asks(self, batch: Batch) -> Iterator[tuple[WatchedProject, Trigger]]:
-        if batch.lost or not self._agents.folders().isdisjoint(batch.folders):
+        agents = self._agents.folders()
+        if batch.lost or not agents.isdisjoint(batch.folders):
             self._agents.look_at_all()
-        self._agents.hear(path for path in batch.paths if path.parent in self._agents.folders())
+        if said := [path for path in batch.paths if path.parent in agents]:
+            self._agents.hear(said)
         if batch.lost:
             yield from ((each, ask) for each in self._projects.values() for ask in _everything(each))
         for folder in batch.folders & self._places.keys():

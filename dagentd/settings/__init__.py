@@ -21,7 +21,7 @@ from dagentd.settings.tables import Settings as Settings
 
 # One settings file from disk: nothing if it is missing, an error if it cannot be read as TOML.
 
-LARGEST = 1 << 20
+LARGEST = 1 << 16
 
 
 def read_file(file: Path, *, inside: Path | None = None) -> dict[str, Any]:
@@ -72,6 +72,7 @@ def _parsed(data: bytes, file: Path) -> dict[str, Any]:
 
 # Mistakes in settings, in words: the key, what was found, and what it must be.
 
+_MOST = 200  # entries of a file: status and doctor tell all mistakes, each with the name that is nearest
 TABLES = tuple(dict.fromkeys(key.split(".")[0] for key in RULES))
 
 # The first must be less than the second.
@@ -147,7 +148,8 @@ def explain(user_file: Path, project_file: Path | None = None) -> Loaded:
     reading.take(user_file, RULES.keys())
     if project_file is not None:
         reading.take(project_file, PROJECT_MAY_SET, inside=project_file.parent.parent)
-    reading.compare()
+    if reading.origin:  # the defaults are in order
+        reading.compare()
     if reading.mistakes:
         raise _refusal(reading.mistakes)
     return Loaded(reading.settings, reading.origin)
@@ -164,16 +166,19 @@ class _Reading:
     def __init__(self) -> None:
         self.settings = Settings()
         self.origin: dict[str, Path] = {}
-        self.mistakes: list[str] = []
+        self.mistakes: list[tuple[str, str]] = []  # the file, and what is wrong with it
         self._wrong: set[str] = set()
 
     def take(self, file: Path, may_set: Set[str], inside: Path | None = None) -> None:
         try:
             raw = read_file(file, inside=inside)
         except InvalidInput as error:
-            self.mistakes.append(str(error))
+            self.mistakes.append((error.path or os.fspath(file), error.message))
             return
-        for key, value in _entries(raw):
+        if len(entries := list(_entries(raw))) > _MOST:
+            self._note(file, f"has {len(entries)} entries, and there are {len(RULES)} settings")
+            return
+        for key, value in entries:
             if problem := mistake(key, value, may_set):
                 self._note(file, problem)
                 self._wrong.add(key)
@@ -183,7 +188,7 @@ class _Reading:
     def compare(self) -> None:
         for low, high, problem in disorder(values(self.settings), self._wrong):
             file = self.origin.get(low) or self.origin.get(high)
-            assert file is not None  # the defaults are in order
+            assert file is not None
             self._note(file, problem)
 
     def _set(self, key: str, value: Any, file: Path) -> None:
@@ -193,7 +198,7 @@ class _Reading:
         self.origin[key] = file
 
     def _note(self, file: Path, problem: str) -> None:
-        self.mistakes.append(f"{file}: {problem}")
+        self.mistakes.append((os.fspath(file), problem))
 
 
 def _entries(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -204,9 +209,10 @@ def _entries(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield table, content
 
 
-def _refusal(mistakes: list[str]) -> InvalidInput:
+def _refusal(mistakes: list[tuple[str, str]]) -> InvalidInput:
     hint = "Correct the file and run `dagentd config` to see what is in effect."
     if len(mistakes) == 1:
-        return InvalidInput(mistakes[0], hint=hint)
-    listed = "".join(f"\n  {each}" for each in mistakes)
+        [(file, problem)] = mistakes
+        return InvalidInput(problem, path=file, hint=hint)
+    listed = "".join(f"\n  {file}: {problem}" for file, problem in mistakes)
     return InvalidInput(f"{len(mistakes)} mistakes in the settings:{listed}", hint=hint)

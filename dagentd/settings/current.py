@@ -38,15 +38,11 @@ class CurrentSettings:
         self._seen: dict[Path | None, Settings] = {}  # at the last look
         self._first: dict[Path | None, Settings] = {}
         self.read_at: str | None = None  # when they last changed, since the start
-        self._of(None)  # with mistakes in the user's own there is nothing to begin with
+        self.of(None)  # with mistakes in the user's own there is nothing to begin with
 
     @property
     def user(self) -> Settings:
-        return self._of(None)
-
-    def of(self, root: Path) -> Settings:
-        """With what a project sets for itself. A mistake is an error only where there is nothing to be kept."""
-        return self._of(root)
+        return self.of(None)
 
     def look(self, roots: Iterable[Path]) -> set[Path | None]:
         """Those whose settings changed since the last look; None is the user's own. Of projects that are not served any
@@ -55,7 +51,7 @@ class CurrentSettings:
         with self._lock:
             self._read = {root: read for root, read in self._read.items() if root in there}
             self._first = {root: first for root, first in self._first.items() if root in there}
-        now = {root: self._of(root) for root in list(self._read)}  # a copy: whoever asks meanwhile adds to it
+        now = {root: self.of(root) for root in list(self._read)}  # a copy: whoever asks meanwhile adds to it
         changed = {root for root, found in now.items() if self._seen.get(root, found) != found}
         self._seen = now
         return changed
@@ -63,15 +59,16 @@ class CurrentSettings:
     def problems(self) -> list[Problem]:
         """As they are now, also where nobody asked since."""
         for root in list(self._read):
-            self._of(root)
+            self.of(root)
         return [read.problem for read in list(self._read.values()) if read.problem is not None]
 
     def wait_for_restart(self) -> list[str]:
         """The settings that changed and count only from the next start on."""
-        pairs = [(values(first), values(self._of(root))) for root, first in list(self._first.items())]
+        pairs = [(values(first), values(self.of(root))) for root, first in list(self._first.items())]
         return [key for key in AT_START if any(before[key] != now[key] for before, now in pairs)]
 
-    def _of(self, root: Path | None) -> Settings:
+    def of(self, root: Path | None) -> Settings:
+        """With what a project sets for itself. A mistake is an error only where there is nothing to be kept."""
         files = [self._user_file] if root is None else [self._user_file, self._project_file(root)]
         known, marks = self._read.get(root), tuple(map(_mark, files))
         if known is None or known.marks != marks or not known.settled:

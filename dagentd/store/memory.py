@@ -10,17 +10,16 @@ import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.adapters.files import beneath, disk, fileio
 from dagentd.errors import DagentdError, InvalidInput, LimitReached, NotAllowed, NotFound
 from dagentd.model import jsontext
+from dagentd.model.ids import By
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
-
-By = Literal["user", "agent"]
 
 LONGEST = 1000  # characters of one entry
 MOST_NOTES = 50  # of agents, in one worktree
@@ -119,7 +118,7 @@ class Memory:
 
     def told(self, features: Collection[str], worktree: str | None) -> list[Entry]:
         """To somebody at work in a worktree, on its features."""
-        return [entry for entry in self.entries() if entry.is_for(features, worktree)]
+        return [entry for entry in self._read().entries.values() if entry.is_for(features, worktree)]
 
     def add(
         self, text: str, by: By, *, feature_id: str | None = None, worktree: str | None = None,

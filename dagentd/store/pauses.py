@@ -54,6 +54,9 @@ class Paused:
         both = (self.project, self.sessions.get(session_id))
         return next((pause for pause in both if pause is not None and pause.holds(now)), None)
 
+    def covers(self, session_id: str) -> bool:
+        return self.project is not None or session_id in self.sessions
+
     def with_one(self, session_id: str | None, pause: Pause | None) -> Paused:
         """`session_id` None means the whole project, `pause` None the end of it."""
         if session_id is None:
@@ -102,6 +105,11 @@ class Pauses:
     def on(self, session_id: str) -> Pause | None:
         """Of the session or of the whole project."""
         return self._read().on(session_id, clock.now())
+
+    def shown(self, session_id: str) -> dict[str, Any] | None:
+        """The same with what it is `of`: the session itself, or its whole project."""
+        held = self.on(session_id)
+        return None if held is None else {**held.raw(), "of": "project" if self.of_project() else "session"}
 
     def now(self) -> Paused:
         return self._read().at(clock.now())

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dagentd.adapters.files import atomic, beneath, disk, fileio
 from dagentd.errors import DagentdError
-from dagentd.model import scrubbing
+from dagentd.model import scrubbed_text
 from dagentd.model.project import Project
 from dagentd.store.journal import kept_journals
 from dagentd.store.layout import layout
@@ -27,7 +27,7 @@ def of_project(project: Project) -> list[Path]:
     return [*(tree.path for tree in layout.trees(project)), project.own_dir]
 
 
-def traces(folders: Iterable[Path], wanted: list[bytes]) -> list[scrubbing.Trace]:
+def traces(folders: Iterable[Path], wanted: list[bytes]) -> list[scrubbed_text.Trace]:
     return [trace for folder in folders for path in _files(folder) if (trace := _trace(path, wanted)) is not None]
 
 
@@ -42,31 +42,33 @@ def scrub(store: Store, wanted: list[bytes]) -> None:
 def remove(path: Path, wanted: list[bytes]) -> None:
     """From one file. Of a part of a journal nothing is left where the journal itself is there."""
     data = _content(path)
-    places = scrubbing.spans(data, wanted)
+    places = scrubbed_text.spans(data, wanted)
     if _is_part(path):
         if kept_journals.entry_of(path).exists():
-            disk.discard(path)
+            with disk.explained(path):
+                disk.remove(path)
+                disk.sync_folder(path.parent)
         else:
-            atomic.put(path, zlib.compress(scrubbing.masked(data, 0, places), 1))
+            atomic.put(path, zlib.compress(scrubbed_text.masked(data, 0, places), 1))
         return
     with disk.explained(path):
         fd = disk.open_in_place(path)
         try:
             for start, length in places:
-                disk.overwrite(fd, scrubbing.MARK * length, start, path)
+                disk.overwrite(fd, scrubbed_text.MARK * length, start, path)
             disk.sync(fd, path)
         finally:
             os.close(fd)
 
 
-def _trace(path: Path, wanted: list[bytes]) -> scrubbing.Trace | None:
+def _trace(path: Path, wanted: list[bytes]) -> scrubbed_text.Trace | None:
     try:
         data = _content(path)
     except FileNotFoundError:
         return None
     except DagentdError as error:
-        return scrubbing.Trace(path, 0, error.message)
-    return scrubbing.trace_of(path, data, wanted)
+        return scrubbed_text.Trace(path, 0, error.message)
+    return scrubbed_text.trace_of(path, data, wanted)
 
 
 def _content(path: Path) -> bytes:

@@ -73,6 +73,10 @@ class SearchIndex:
         """Whether it is a file, and the one that has its name now."""
         return bool(self._name and self._file) and (marks.of(self._name) or ())[:2] == self._file
 
+    @property
+    def is_empty(self) -> bool:
+        return self._db.execute("select 1 from journals limit 1").fetchone() is None
+
     def close(self) -> None:
         self._db.close()
 

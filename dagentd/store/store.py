@@ -54,14 +54,14 @@ class Store:
         self._resources = Resources(
             project, kept, temps, index, settle, read_only, soon, announce, lambda session: changed(self, session)
         )
-        self.catalogue, self._problems = Catalogue(project, kept), ProjectProblems()
-        self._contexts = ContextFiles(settle, temps)
-        self.sessions = OpenSessions(self._resources, self.catalogue, self._problems)
+        self.catalogue, self.noted = Catalogue(project, kept), ProjectProblems()
+        self.contexts = ContextFiles(settle, temps)
+        self.sessions = OpenSessions(self._resources, self.catalogue, self.noted)
         parts = (self._resources, self.catalogue, self.sessions)
         self.maker, self.remover = SessionMaker(*parts), Remover(*parts)
         self.importer = Importer(self._resources, self.sessions, self.maker)
         self.rollback = Rollback(self._resources, self.sessions)
-        self.reconciler = Reconciler(project, self.catalogue, self.sessions, self._problems)
+        self.reconciler = Reconciler(project, self.catalogue, self.sessions, self.noted)
         if not read_only:
             try:
                 Sweep(*parts).run()
@@ -87,7 +87,7 @@ class Store:
 
     def let_go(self, feature: FeatureFolder) -> None:
         self.sessions.let_go(feature)
-        self._contexts.forget(feature)
+        self.contexts.forget(feature)
 
     def forget(self, session_id: str) -> list[Path]:
         removed = self.remover.forget(session_id)
@@ -102,17 +102,17 @@ class Store:
     def renew_context(self, folder: SessionFolder, renew: Renew, task: object) -> bool:
         """Write a session's context without opening the session; False if nothing is to be written, or may be: an
         older version must not undo what a newer one does."""
-        if self.read_only or self.sessions.ended or self._problems.is_newer(folder):
+        if self.read_only or self.sessions.ended or self.noted.is_newer(folder):
             return False
         path, failed = folder.document("context"), None
         try:
-            if not self._contexts.renew(folder, renew):
+            if not self.contexts.renew(folder, renew):
                 return False
         except DagentdError as error:
             failed = error
             raise
         finally:
-            self.came_of(path, failed)
+            self.noted.came_of(path, failed)
         self._resources.announce_update(folder, task, action="context")
         return True
 
@@ -124,21 +124,12 @@ class Store:
             if folder.id == session_id:
                 self._resources.announce_update(folder, (self.sessions.document(folder) or {}).get("taskId"), **fields)
 
-    def context_due(self, within: Path) -> float | None:
-        return self._contexts.due(within)
-
-    def came_of(self, path: Path, error: DagentdError | None) -> None:
-        self._problems.came_of(path, error)
-
-    def shortage(self, feature: FeatureFolder) -> DagentdError | None:
-        return self._problems.shortage(feature.path)
-
     @property
     def problems(self) -> list[Problem]:
-        return [*self._problems.of_project(), *self._of_files()]
+        return [*self.noted.of_project(), *self._of_files()]
 
     def all_problems(self) -> list[Problem]:
-        return [*self._problems.all(), *self._of_files()]
+        return [*self.noted.all(), *self._of_files()]
 
     def _of_files(self) -> list[Problem]:
         return [*self.pauses.problems(), *self.memory.problems()]

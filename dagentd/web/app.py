@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from dagentd.errors import DagentdError, NotFound, Unreachable, expected
-from dagentd.web import verbs
+from dagentd.web import page_changes
 from dagentd.web.history import Histories
 from dagentd.web.html import Html, h, name
 from dagentd.web.link import LOST, OVER, Events, Link
@@ -67,6 +67,7 @@ class Site:
         ]
         routes += [Route(f"/{file}", _static(file, kind)) for file, kind in _STATIC.items()]
         self.app = Starlette(routes=routes, exception_handlers={404: self._nothing})
+        self.app.router.redirect_slashes = False  # it knows nothing of the secret part of our path
 
     def close(self) -> None:
         self._events.close()
@@ -127,10 +128,10 @@ class Site:
     def _done(self, body: bytes) -> Response:
         try:
             asked = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return JSONResponse({"error": "That is no JSON."}, 400)
         try:
-            return JSONResponse(verbs.do(self._link, asked))
+            return JSONResponse(page_changes.do(self._link, asked))
         except Exception as error:
             return self._refused(error)
 

@@ -9,15 +9,14 @@ only our page knows, and is JSON, which no form of another page can send."""
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
+import struct
 from collections.abc import Awaitable, Callable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from dagentd.web import peer
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -86,7 +85,7 @@ class Guard:
             return 403, "Another page may not ask."
         if headers.get("sec-fetch-site", ["same-origin"]) not in [["same-origin"], *([] if changes else [["none"]])]:
             return 403, "Another site may not ask. Copy the address into the address bar."
-        if not peer.may_ask(scope["client"], self._port):
+        if not _may_ask(scope["client"], self._port):
             return 403, "Another user may not ask."
         return None
 
@@ -124,11 +123,10 @@ class Guard:
         return f"dagentd-{self._port}"
 
     def _knows_cookie(self, headers: dict[str, list[str]]) -> bool:
-        try:
-            found = SimpleCookie("; ".join(headers.get("cookie", []))).get(self._cookie_name)
-        except CookieError:
-            return False
-        return found is not None and hmac.compare_digest(found.value.encode(), self._cookie.encode())
+        """Beside those of other servers of this machine, which the browser sends too, whatever they look like."""
+        ours = f"{self._cookie_name}={self._cookie}".encode()
+        given = ";".join(headers.get("cookie", [])).encode().split(b";")
+        return any(hmac.compare_digest(each.strip(), ours) for each in given)
 
 
 def _headers(scope: Scope) -> dict[str, list[str]]:
@@ -147,3 +145,36 @@ def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
         await send(message)
 
     return sending
+
+
+# Who is at the other end of a connection on this machine: Linux says which user's socket it is. The secrets in address
+# and cookie keep other users out already; but a command line with the address can be read by all, for the moment that a
+# browser takes to start.
+
+_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+_MAPPED = "0000000000000000FFFF0000"  # before an IPv4 address in the second table
+
+
+def _may_ask(client: tuple[str, int], port: int) -> bool:
+    """Our own user, or root, who can read all of it anyway. Where the system does not tell, the secrets must do."""
+    owners = {uid for table in _TABLES for uid in _owners(table, client, port)}
+    if owners:
+        return owners <= {os.getuid(), 0}
+    return not os.access(_TABLES[0], os.R_OK)
+
+
+def _owners(table: str, client: tuple[str, int], port: int) -> list[int]:
+    here, there = _hex(client[0], client[1]), _hex("127.0.0.1", port)
+    pairs = {(here, there), (_MAPPED + here, _MAPPED + there)}
+    try:
+        with open(table, encoding="ascii") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return []
+    return [int(row[7]) for row in rows[1:] if (row[1], row[2]) in pairs]
+
+
+def _hex(address: str, port: int) -> str:
+    """As the kernel prints it: the address as one number of this machine."""
+    packed = bytes(int(part) for part in address.split("."))
+    return f"{struct.unpack('=I', packed)[0]:08X}:{port:04X}"

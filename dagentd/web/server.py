@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import socket
 from collections.abc import Callable
 from types import FrameType
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dagentd.errors import Conflict
 from dagentd.web.app import Report, Site
 from dagentd.web.guard import Guard
 
 _MOST = 200  # connections at once
+_numbers = itertools.count()
 
 
 def serve(port: int, ready: Callable[[str], None], report: Report) -> None:
@@ -30,7 +33,7 @@ def serve(port: int, ready: Callable[[str], None], report: Report) -> None:
             access_log=False,
             lifespan="off",
             ws="none",
-            http="h11",
+            http=_Connection,
             server_header=False,
             date_header=False,
             proxy_headers=False,
@@ -41,6 +44,20 @@ def serve(port: int, ready: Callable[[str], None], report: Report) -> None:
             _Server(settings, site, lambda: ready(guard.address)).run(sockets=[listener])
         finally:
             site.close()
+
+
+class _Connection(H11Protocol):
+    """One that makes room: anybody on this machine can connect and say nothing, and the browser would be refused."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._number = next(_numbers)
+        silent = [each for each in self.connections if isinstance(each, _Connection) and each._silent()]
+        if len(silent) > _MOST // 2:
+            min(silent, key=lambda each: each._number).transport.close()
+
+    def _silent(self) -> bool:
+        return (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing()
 
 
 class _Server(uvicorn.Server):

@@ -18,6 +18,7 @@ from dagentd import paths
 from dagentd.agents.notes import Notes
 from tests.agents.programs import ClaudeCode, Codex, Programs
 from tests.agents.stand_in_api import Call, StandInApi
+from tests.agents.terminal import opened
 from tests.conftest import SampleProject, git
 from tests.e2e.daemon import Daemon
 from tests.patience import patience, until
@@ -136,6 +137,49 @@ def test_claude_is_told_what_its_summary_dropped_and_who_is_beside_it(
     assert "continued from a previous conversation" in json.dumps(api.seen[0].body)
     told(api, lambda: claude.say("Hello", sibling), f"feature/{project.feature}")
     assert "README.md" in json.dumps(api.seen[0].body)
+
+
+def test_in_a_terminal_what_a_compaction_dropped_and_what_was_cleared_comes_back(
+    claude: ClaudeCode, api: StandInApi, daemon: Daemon, project: SampleProject
+) -> None:
+    """Typed as a user types; a busy machine may not be in time for each, so each begins with all of it."""
+    daemon.run(project.root)
+    daemon.dagentd("connect", "claude-code")
+    api.script("Add a login", "Begun. Still open: the cookie must be rotated.")
+    with opened(claude, project.worktree) as terminal:
+
+        def asked_after(command: str, done: str) -> str:
+            terminal.enter(said)
+            terminal.answers("Begun.")
+            pin(said, daemon)
+            terminal.enter(command)
+            terminal.answers(done)
+            api.seen.clear()
+            terminal.enter("What now?")
+            terminal.answers("● ok")
+            asked = json.dumps(api.seen[0].body, ensure_ascii=False)
+            terminal.enter("/clear")
+            terminal.answers("❯ /clear")
+            return asked
+
+        said = "Our hash is Argon2. Add a login page."
+        ordered = "Ordered by the user in this conversation:\\n- “"
+        asked = told(api, lambda: asked_after("/compact", "Compacted"), f"{ordered}{said}")
+        assert "continued from a previous conversation" in asked and '"Begun.' not in asked
+        asked = told(api, lambda: asked_after("/clear", "❯ /clear"), f"About: “{said}”")
+        assert "the cookie must be rotated.”" in asked and '"Begun.' not in asked
+
+
+def pin(said: str, daemon: Daemon) -> None:
+    """In the conversations where it was said, as soon as that is kept."""
+
+    def found() -> list[tuple[str, str]]:
+        active = [each["id"] for each in daemon.call("session.list", agent="claude-code")["sessions"]]
+        every = [(each, daemon.call("session.getMessages", sessionId=each)["messages"]) for each in active]
+        return [(each, message["id"]) for each, messages in every for message in messages if message["content"] == said]
+
+    for session, message in until(found, "the conversation to be kept"):
+        daemon.call("session.pin", sessionId=session, messageId=message, pinned=True)
 
 
 def test_only_one_worktree_and_user_edits(

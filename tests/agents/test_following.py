@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from dagentd.agents import following
+from dagentd.agents import following, records
 from dagentd.agents.following import Parked
 from dagentd.errors import DagentdError, NotAllowed
 from dagentd.settings.tables import Agents
@@ -18,6 +18,7 @@ from tests.agents.desk import ID, TALK, Desk, grow, line, long_ago
 from tests.conftest import git
 
 OTHER = "22222222-2222-4333-8444-555555555555"
+THIRD = "33333333-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
@@ -44,6 +45,20 @@ def test_what_grew_is_appended(desk: Desk, begun: Path) -> None:
         grow(begun, piece)
         assert desk.look() == 1
         assert desk.kept() == [begun.read_bytes()]
+
+
+def test_conversations_are_counted_once_the_kept_and_without_the_forgotten(desk: Desk) -> None:
+    def counted() -> list[tuple[int, int]]:
+        return [(each.count, each.kept) for each in desk.following.conversations_in(str(desk.root))]
+
+    for folder, uuid in (("one", ID), ("two", ID), ("one", OTHER), ("one", THIRD)):
+        grow(desk.path(folder, uuid), line(desk.root, say="hello"))
+    assert counted() == [(3, 0)]
+    desk.path("one", OTHER).rename(desk.home / "later")
+    desk.look()
+    records.forget(desk.state / "agents", TALK.name, THIRD)
+    (desk.home / "later").rename(desk.path("one", OTHER))
+    assert counted() == [(2, 1)]
 
 
 @pytest.mark.parametrize("forgetful", [False, True])

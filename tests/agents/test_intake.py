@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from dagentd.model.project import Project
 from dagentd.settings.tables import Agents
 from dagentd.store.registry import Registered
 from tests.agents.claude_lines import answer, plumbing, user
-from tests.agents.desk import ID, grow
+from tests.agents.desk import ID, grow, long_ago
 from tests.patience import until
 
 CLAUDE = f"claude-{ID}"
@@ -34,12 +35,11 @@ class Served:
         self.watched: list[Path] = []
         self.bugs: list[BaseException] = []
 
-    def start(self, *, process: bool = False) -> Intake:
-        command = intake.command(bulk.arguments(self.state, self.settings, self.registered))
+    def start(self, *, process: list[str] | None = None) -> Intake:
         self.intake = Intake(
             self.followed.following, self.followed.reading, Notes(self.state / "connect"), announce=self._announce,
             watched=self._watch, tidy=self.followed.tidy, on_bug=self.bugs.append,
-            process=(lambda: command) if process else None,
+            process=(lambda: process) if process else None,
         )  # fmt: skip
         self.intake.start()
         return self.intake
@@ -108,11 +108,37 @@ def test_much_is_taken_in_by_a_process(served: Served) -> None:
     served.path().write_bytes(user("about the walrus", served.root) + plumbing(intake._MUCH))
     other = "22222222-2222-4333-8444-555555555555"
     served.path(other).write_bytes(user("about the dugong", served.root))
-    running = served.start(process=True)
+    running = served.start(process=intake.command(bulk.arguments(served.state, served.settings, served.registered)))
     until(lambda: served.watched and running.progress is None, "the intake")
     assert served.told == []  # not by the thread
     assert served.found("walrus")() and served.found("dugong")()
     assert served.followed.following.survey().due == []
+
+
+def test_new_lines_are_heard_of_while_a_process_takes_in_much(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those of a folder that came meanwhile, before it is known that it came; what is old is the process's."""
+    monkeypatch.setattr(intake, "_MUCH", 0)
+    served.path().write_bytes(user("about the walrus", served.root))
+    long_ago(served.path())
+    go_on = tmp_path / "go-on"
+    os.mkfifo(go_on)
+    running = served.start(process=["cat", str(go_on)])
+    until(lambda: served.watched and running.progress is not None)
+    other = served.path("22222222-2222-4333-8444-555555555555")
+    for words in ("about the dugong", "and the manatee"):
+        grow(other, user(words, served.root))
+        running.hear([other])
+        until(served.found(words.split()[-1]))
+    folder = served.folder.parent / "-y"
+    folder.mkdir()
+    (folder / "33333333-2222-4333-8444-555555555555.jsonl").write_bytes(user("about the okapi", served.root))
+    running.hear([folder])
+    until(served.found("okapi"))
+    assert folder in served.watched and running.progress is not None and not served.found("walrus")()
+    go_on.write_bytes(b"")
+    until(served.found("walrus"))
 
 
 def test_what_is_wrong_with_one_is_told_and_holds_up_none(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,3 +193,14 @@ def test_what_is_damaged_is_told_and_holds_up_nothing(served: Served) -> None:
     (problem,) = served.intake.problems()
     assert problem.path == str(damaged) and "cannot be unpacked" in problem.message
     assert served.bugs == []
+
+
+@pytest.mark.parametrize("damaged", [b"{", b"[]", b"\xff", b'{"codex": 1}'])
+def test_what_is_damaged_of_the_times_of_hooks_costs_nobody_a_hook(tmp_path: Path, damaged: bytes) -> None:
+    notes = Notes(tmp_path)
+    notes.spool.mkdir()
+    (notes.spool / f"claude-code.{ID}").touch()
+    (tmp_path / "arrived.json").write_bytes(damaged)
+    assert list(notes.last()) == ["claude-code"]
+    assert [note.uuid for note in notes.take()] == [ID]
+    assert list(Notes(tmp_path).last()) == ["claude-code"]

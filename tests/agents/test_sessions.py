@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from dagentd.adapters import clock
 from dagentd.adapters.files import beneath
 from dagentd.agents import checkpoint, removing, usage
 from dagentd.agents import reading as reading_module
+from dagentd.agents import sessions as sessions_module
 from dagentd.agents.conversation import Agent
 from dagentd.agents.following import Following
 from dagentd.agents.keeping import Keep, Part
@@ -24,7 +26,7 @@ from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Sessions
 from dagentd.agents.table import AGENTS
 from dagentd.errors import Conflict, CorruptFile, InvalidInput, NotAllowed, NotFound
-from dagentd.model import scrubbing, times
+from dagentd.model import scrubbed_text, times
 from dagentd.model.project import Project
 from dagentd.settings.tables import Agents
 from dagentd.store.registry import Registered
@@ -104,6 +106,35 @@ def test_a_conversation_is_listed_and_read(place: Place) -> None:
         {"id": "t1", "name": "Read", "input": {"file_path": "a.py"}, "result": "the file", "isError": False}
     ]
     assert place.sessions.get(CLAUDE)["resume"] == f"cd {place.root} && claude --resume {ID}"
+
+
+def test_searching_writes_nothing_so_it_waits_for_no_process_that_writes(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As that which takes in much does all the time."""
+    place.say(user("about the walrus", place.root))
+    assert place.found("walrus")
+    monkeypatch.setattr(sessions_module, "_WAITED_FOR", 0)
+    place.say(user("about the dugong", place.root), uuid="22222222-2222-4333-8444-555555555555")
+    with contextlib.closing(sqlite3.connect(place.state / "words.sqlite3", timeout=0)) as writer:
+        writer.execute("begin immediate")
+        assert len(place.found("walrus")) == 1 and place.found("dugong") == []
+
+
+@pytest.mark.parametrize("intact", [0, 2 * 4096, 8 * 4096, None], ids=["all", "tables", "words", "gone"])
+def test_an_index_of_words_that_is_damaged_or_gone_is_made_again(place: Place, intact: int | None) -> None:
+    place.say(user("about the walrus", place.root))
+    assert place.found("walrus")
+    place.stop()
+    file = place.state / "words.sqlite3"
+    data = file.read_bytes()
+    file.unlink()
+    if intact is not None:
+        file.write_bytes(data[:intact] + bytes(byte ^ 0x5A for byte in data[intact:]))
+    place.start()
+    with contextlib.suppress(CorruptFile):
+        place.found("walrus")
+    assert len(place.found("walrus")) == 1
 
 
 def test_a_line_is_found_as_soon_as_it_is_kept_also_by_half(place: Place) -> None:
@@ -445,7 +476,7 @@ def test_a_scrubbed_text_is_in_no_file_of_ours_and_following_goes_on(place: Plac
     if sealed:
         long_ago(part.path)
         place.following.tidy()
-    wanted, size = scrubbing.forms(secret), part.size()
+    wanted, size = scrubbed_text.forms(secret), part.size()
     assert [trace.path == part.path for trace in removing.traces(place.following, wanted)] == [True, False]
     removing.scrub(place.following, place.reading, wanted)
     assert part.size() == size and removing.traces(place.following, wanted) == []
@@ -460,7 +491,7 @@ def test_a_scrubbed_text_is_in_no_file_of_ours_and_following_goes_on(place: Plac
         assert not path.is_file() or b"zyzzyva" not in path.read_bytes(), path
     place.start()
     with pytest.raises(InvalidInput, match="too much"):
-        scrubbing.forms("abc")
+        scrubbed_text.forms("abc")
 
 
 def test_a_checkpoint_is_made_on_demand_and_goes_on(place: Place) -> None:

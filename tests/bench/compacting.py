@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.jobs.compaction import Compactor, How
-from dagentd.jobs.compaction.scales import Scales
+from dagentd.jobs.scales import Scales
 from dagentd.model.compaction import local
 from dagentd.model.compaction.items import Record
 from dagentd.model.compaction.turns import turn
@@ -31,11 +31,32 @@ Score = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 def measure(folder: Path, report: Report) -> None:
+    _time(report)
     if (place := _transcripts()) is not None:
         score: Score = _loaded(place / "score.py").score
         for rounds in ROUNDS:
             _score(folder, report, place, score, rounds)
     _budget(folder / "budget", report)
+
+
+def _time(report: Report) -> None:
+    """Of `local` alone, for 1,000 messages of 1 KB."""
+    report.heading("1,000 messages of 1 KB by `local`, CPU time")
+    words = "We looked at the parser and changed how it reads the header of a file, which is faster. " * 11
+    order = "Never call table{0} from thread{1} of module{0}, always use queue{1}. "
+    orders = ["".join(order.format(13 * at + part, part) for part in range(14)) for at in range(1000)]
+    plain = [f"Please change part {at}. {words}" for at in range(1000)]
+    for name, said in (("a user's sentences are plain", plain), ("each of them is an order", orders)):
+        for who, roles in (("two speakers", ("user", "assistant")), ("users only", ("user", "user"))):
+            raws = [{"role": roles[at % 2], "content": text} for at, text in enumerate(said)]
+            report.at_most(f"{name}, {who}", 1000 * _by_local(raws), 300, "ms")
+    report.at_most("calls of tools", 1000 * _by_local([raw for at in range(500) for raw in _call(at)]), 300, "ms")
+
+
+def _call(at: int) -> list[dict[str, Any]]:
+    given = {"type": "tool_use", "id": f"t{at}", "name": "Bash", "input": {"command": f"pytest tests/test_{at}.py"}}
+    result = {"type": "tool_result", "tool_use_id": f"t{at}", "content": "a line of output\n" * 58 + "1 passed"}
+    return [{"role": "assistant", "content": [given]}, {"role": "user", "content": [result]}]
 
 
 def _transcripts() -> Path | None:

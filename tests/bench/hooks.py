@@ -44,7 +44,7 @@ def measure(folder: Path, report: Report) -> None:
     _hook(empty, "#!/bin/sh\n")
     hooks.install(project_at(ours))
     plugins.copy()
-    with _daemon(empty, ours) as daemon:  # both: what the daemon costs by watching git folders is not the hook's
+    with running(empty, ours) as daemon:  # both: what the daemon costs by watching git folders is not the hook's
         _compare(report, "daemon running", empty, ours, pause=0.25)
         _of_agents(report, "daemon running")
         daemon.send_signal(signal.SIGSTOP)
@@ -123,7 +123,7 @@ def _hook(root: Path, text: str) -> None:
 
 
 @contextmanager
-def _daemon(*roots: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running(*roots: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Killed at the end, not stopped."""
     with tempfile.TemporaryDirectory(prefix="dagentd-bench-") as short:
         socket = Path(short, "d.sock")

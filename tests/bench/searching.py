@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
-from dagentd.jobs.search import by_index
+from dagentd.jobs.full_text_search import by_index
 from dagentd.store.store import Store
 from tests.bench.limits import median_ms
 from tests.bench.report import Report

@@ -127,8 +127,11 @@ def _with_daemon(root: Path, tracer: Tracer, act: Callable[[Any, dict[str, Any]]
         try:
             with Client(timeout=_PATIENCE) as client:
                 session = client.call("session.getOrCreate", project=str(root), **_MAKE)
-                client.call("session.addMessage", sessionId=session["id"], role="user", content="Warm up.")
+                for text in ("The first finds the session.", "The second knows where it was found."):
+                    client.call("session.addMessage", sessionId=session["id"], role="user", content=text)
                 act(client, session)
+                tracer.recording = False  # before it hangs up
+                tracer.recording = False  # that the client leaves is no part of it
         except BaseException as error:
             failed.append(error)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,11 +56,22 @@ def test_who_takes_away_what_is_named_is_not_told_of_it_again(patient: Patient) 
     legacy.write_text("{")
     patient.serve()
     patient.document("chat").write_text("{")
-    for kind in ("migration-", "corrupt-"):
-        until(lambda: patient.told(kind), kind)  # noqa: B023
+    for kind, file in (("migration-", "chat.json"), ("corrupt-", f"{patient.document('chat').name}.corrupt.1")):
+        # One that makes no sense is told of before it is set aside, and then of its copy.
+        until(lambda: [each for each in patient.told(kind) if Path(each.path).name == file], kind)  # noqa: B023
         Path(patient.told(kind)[0].path).unlink()
         assert not patient.told(kind)
     assert not legacy.exists() and patient.document("chat").exists()
+
+
+@pytest.mark.parametrize("place", ["config", "HEAD", "worktrees/feat-login/HEAD"])
+def test_a_pipe_in_the_place_of_what_git_reads_is_named_and_not_waited_for(patient: Patient, place: str) -> None:
+    """Each question to git would take ten seconds, and there are several for each worktree."""
+    pipe = patient.root / ".git" / place
+    pipe.unlink()
+    os.mkfifo(pipe)
+    (found,) = patient.told("unchecked")
+    assert (found.path, "is a pipe" in found.message, found.hint) == (str(pipe), True, "Remove it.")
 
 
 def test_every_kind_is_made_somewhere() -> None:

@@ -75,6 +75,8 @@ class Daemon:
                 os.kill(pid, signal.SIGKILL)
         until(lambda: not self.processes(), "the end of all daemons")
         for command in self._commands:
+            if command.stdout is not None and not command.stdout.closed:
+                os.set_blocking(command.stdout.fileno(), True)  # who looked for lines may have changed that
             command.communicate()
 
     def processes(self) -> list[int]:
@@ -152,8 +154,10 @@ def beats(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lives(pid: int) -> bool:
-    """A zombie does not."""
-    return _stat(pid)[:1] not in ([], ["Z"])
+    """A zombie does not, once its last thread has ended: until then its socket is open."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return _stat(pid)[:1] not in ([], ["Z"]) or len(os.listdir(f"/proc/{pid}/task")) > 1
+    return False
 
 
 def cpu_seconds(pid: int) -> float:

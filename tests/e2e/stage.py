@@ -96,6 +96,7 @@ class Stage:
         self.session()
         self.run("dagentd", "init")
         self.run("dagentd", "run", "--once")
+        until(lambda: "nothing to do" in self.run("dagentd", "status"), "the end of what it does at its start")
 
     def worktree(self, feature: str, name: str) -> Path:
         """Its .dagent folder."""

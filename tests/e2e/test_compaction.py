@@ -415,4 +415,5 @@ def test_several_clients_at_once(daemon: Daemon, project: SampleProject) -> None
         thread.join()
     assert sorted(talking.history) == sorted(added)
     assert set(refused) <= {-32002}
-    assert len(talking.shown) == len(set(talking.shown))
+    shown = talking.shown  # asked for once: a compaction may still be under way
+    assert len(shown) == len(set(shown))

@@ -38,6 +38,7 @@ def served(daemon: Daemon, project: SampleProject) -> Daemon:
 # --- a crowd --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.more
 def test_a_crowd_with_rude_ones_in_it(served: Daemon) -> None:
     pid = served.pid
     before = served.status["memory"]

@@ -271,8 +271,7 @@ def test_sighup_reads_the_settings_again_and_keeps_them_if_they_are_wrong(daemon
     until(lambda: daemon.status["watches"]["everySeconds"] == 77, "the new setting")
     daemon.configure("[watch]\nreconcile_s = 'never'\n")
     os.kill(pid, signal.SIGHUP)
-    until(lambda: "the settings stay as they were" in daemon.log, "the complaint")
-    assert "watch.reconcile_s" in daemon.log
+    until(lambda: "watch.reconcile_s" in daemon.log, "the complaint")
     assert daemon.status["watches"]["everySeconds"] == 77
     assert daemon.pid == pid
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,44 @@ def test_an_agents_note_is_no_decision_and_stays_in_its_worktree(shop: Shop) -> 
 def test_an_agent_that_entered_another_worktree_is_at_work_there(shop: Shop) -> None:
     shop.says(user("Look around.", shop.root), user("Now into the worktree.", shop.login))
     assert shop.begins(shop.login, has="About: “Look around")
+
+
+def test_of_several_features_in_a_worktree_each_is_told_in_short(daemon: Daemon, project: SampleProject) -> None:
+    def write(folder: Path, goal: str, status: str = "in_progress") -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        about = {"id": folder.name, "name": folder.name, "description": goal, "status": status}
+        (folder / "feature.json").write_text(json.dumps(about))
+        (folder / "spec.md").write_text("A long spec.")
+        os.utime(folder, (1_700_000_000 + len(goal),) * 2)
+
+    (project.dagent / "feature.json").unlink()
+    features = project.dagent / "features"
+    write(features / "login", "Sign in.")
+    write(features / "basket", "Keep the basket.")
+    write(features / "old", "Gone.", "completed")
+    daemon.run(project.root)
+    asked = {"agent": "claude-code", "sessionId": OTHER, "source": "startup", "cwd": str(project.worktree)}
+    told = until(lambda: daemon.call("agents.sessionStart", **asked)["text"], "what it is told")
+    head, basket, login = (told.index(each) for each in ("not known:", "Keep the basket.", "Sign in."))
+    assert head < basket < login and "long spec" not in told and "Gone" not in told
+
+
+def test_a_pinned_item_is_told_after_a_compaction_and_in_the_next_conversation(shop: Shop) -> None:
+    session = f"claude-{ID}"
+    shop.says(user("Add a login.", shop.login), answer("Done. Still open: the cookie must be rotated.", shop.login))
+    [item] = [each for each in shop.daemon.call("session.getCheckpoint", sessionId=session)["items"]
+              if "cookie" in each["text"]]  # fmt: skip
+    dagentd("pin", session, item["id"], cwd=shop.login)
+    shop.says(user("Go on.", shop.login), answer("I do.", shop.login))
+    items = shop.daemon.call("session.getCheckpoint", sessionId=session)["items"]
+    assert [each["id"] for each in items if each.get("pinned")] == [item["id"]]
+    ordered = shop.begins(shop.login, "compact", ID, "Ordered by the user in this conversation")
+    assert "the cookie must be rotated" in ordered.partition("Ordered by the user")[2].partition("\n\n")[0]
+    assert "the cookie" in shop.begins(shop.login, has="Pinned by the user:").partition("Pinned by the user:")[2]
+    assert "no item" in shop.daemon.dagentd("pin", session, "zz", status=1, cwd=shop.login)
+    dagentd("pin", session, item["id"], "--off", cwd=shop.login)
+    items = shop.daemon.call("session.getCheckpoint", sessionId=session)["items"]
+    assert not [each for each in items if each.get("pinned")]
 
 
 def test_a_feature_is_told_of_whatever_is_in_its_files(daemon: Daemon, project: SampleProject) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from dagentd.cli.top import feed
 from tests.conftest import SampleProject
 from tests.e2e.daemon import Daemon, cpu_seconds, lives, processes_with, until
 from tests.jobs.agx.tmux import Server
@@ -173,10 +175,11 @@ def test_a_look_costs_next_to_nothing_while_nothing_happens(window: Window, serv
     """Every few seconds it looks at the daemon, and shows for how long that has been up."""
     pid = window.begins()
     until(lambda: served.status["queues"]["running"] == [], "the end of all jobs")
-    before, seen = cpu_seconds(pid), {window.text.splitlines()[0]}
+    before, begun, seen = cpu_seconds(pid), time.monotonic(), {window.text.splitlines()[0]}
     while len(seen) <= 3:
         seen.add(until(lambda: window.text.splitlines()[0] not in seen and window.text.splitlines()[0], "a look"))
-    assert cpu_seconds(pid) - before < 3 * 0.05
+    looks = max(3.0, (time.monotonic() - begun) / feed._SELDOM)  # on a busy machine not each of them is seen
+    assert cpu_seconds(pid) - before < looks * 0.05
 
 
 def test_without_a_terminal_it_prints_once(served: Daemon, project: SampleProject) -> None:

@@ -242,7 +242,7 @@ def test_a_burst_that_nobody_could_follow(served: Daemon, project: SampleProject
 def test_folders_made_renamed_and_removed_by_many(served: Daemon, project: SampleProject) -> None:
     create(served, project)
     places = [project.dagent, project.dagent / "sessions", project.dagent / "nodes", project.root / ".dagent-worktrees"]
-    with churn(places, processes=3, seconds=5) as goes_on:
+    with churn(places, processes=3, seconds=2) as goes_on:
         while goes_on():
             assert served.status["pid"]
     is_heard(served, project, "after it")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dagentd.formats.legacy import Rejected
-from dagentd.model.agents import ROLES
+from dagentd.model.agent_types import ROLES
 from dagentd.model.documents import AgentDescription, Checkpoint, Context
 from dagentd.model.jsontext import Undecodable
 from tests.formats.golden import converted, x

@@ -27,26 +27,42 @@ def _moment(days: float) -> Moment:
     return ("this run", days * 86_400.0)
 
 
+def _at(date: str) -> datetime:
+    return datetime.fromisoformat(f"{date}+00:00" if "T" in date else f"{date}T00:00:00+00:00")
+
+
+def _stamp(date: str) -> str:
+    return f"{date}T00:00:00.000Z"
+
+
 def test_days_are_counted_once_each() -> None:
-    first = counted(Days(), ["a"], "2026-01-01", _moment(0))
-    assert first == Days("2026-01-01", {"a": 0}, _moment(0)) == counted(first, ["a"], "2026-01-01", _moment(0.1))
-    second = counted(first, ["a", "b"], "2026-03-01", _moment(59))  # the daemon did not run in between
-    assert second == Days("2026-03-01", {"a": 1, "b": 0}, _moment(59))
-    assert counted(second, ["b"], "2026-03-02", _moment(60)) == Days("2026-03-02", {"b": 1}, _moment(60))
+    first = counted(Days(), ["a"], _at("2026-01-01"), _moment(0))
+    assert (
+        first
+        == Days(_stamp("2026-01-01"), {"a": 0}, _moment(0))
+        == counted(first, ["a"], _at("2026-01-01"), _moment(0.1))
+    )
+    second = counted(first, ["a", "b"], _at("2026-03-01"), _moment(59))  # the daemon did not run in between
+    assert second == Days(_stamp("2026-03-01"), {"a": 1, "b": 0}, _moment(59))
+    assert counted(second, ["b"], _at("2026-03-02"), _moment(60)) == Days(_stamp("2026-03-02"), {"b": 1}, _moment(60))
 
 
 def test_a_clock_that_goes_back_counts_for_nothing() -> None:
-    known = Days("2099-01-01", {"a": 3}, _moment(0))
-    assert counted(known, ["a"], "2026-01-01", _moment(2)) == known == counted(known, ["a"], "2099-01-01", _moment(2))
+    known = Days(_stamp("2099-01-01"), {"a": 3}, _moment(0))
+    assert (
+        counted(known, ["a"], _at("2026-01-01"), _moment(2))
+        == known
+        == counted(known, ["a"], _at("2099-01-01"), _moment(2))
+    )
 
 
 def test_a_clock_that_alternates_counts_each_day_once() -> None:
     """A board without a battery: each start begins in 1970, until the net tells the time."""
-    days = counted(Days(), ["a"], "2026-01-01", _moment(0))
+    days = counted(Days(), ["a"], _at("2026-01-01"), _moment(0))
     for start in range(6):
         for today in ("1970-01-01", "2026-01-01"):
-            days = counted(days, ["a"], today, (f"run {start}", 5.0))
-    assert days.of == {"a": 0} and counted(days, ["a"], "2026-01-02", ("another run", 1.0)).of == {"a": 1}
+            days = counted(days, ["a"], _at(today), (f"run {start}", 5.0))
+    assert days.of == {"a": 0} and counted(days, ["a"], _at("2026-01-02"), ("another run", 1.0)).of == {"a": 1}
 
 
 def test_a_clock_that_has_not_been_set_tells_no_day() -> None:
@@ -54,24 +70,31 @@ def test_a_clock_that_has_not_been_set_tells_no_day() -> None:
     days = Days()
     for start in range(6):
         for today in ("1970-01-01", "2026-01-01"):
-            days = counted(days, ["a"], today, (f"run {start}", 5.0))
+            days = counted(days, ["a"], _at(today), (f"run {start}", 5.0))
     assert days.of == {"a": 0}
 
 
 def test_what_is_found_while_a_day_lasts_waits_for_the_next() -> None:
     """It was a day old when that ended, perhaps a minute later."""
-    days = counted(Days(), ["a"], "2026-01-01", _moment(0))
-    days = counted(days, ["a", "b"], "2026-01-02", _moment(0.999))
+    days = counted(Days(), ["a"], _at("2026-01-01"), _moment(0))
+    days = counted(days, ["a", "b"], _at("2026-01-02"), _moment(0.999))
     for number, (a, b) in enumerate([(1, 0), (2, 1)], start=2):
-        days = counted(days, ["a", "b"], f"2026-01-0{number}", _moment(number - 1))
+        days = counted(days, ["a", "b"], _at(f"2026-01-0{number}"), _moment(number - 1))
         assert days.of == {"a": a, "b": b}
 
 
 def test_no_day_is_shorter_than_a_day() -> None:
-    days = counted(Days(), ["a"], "2026-01-01", _moment(0))
+    days = counted(Days(), ["a"], _at("2026-01-01"), _moment(0))
     for number in range(2, 9):
-        days = counted(days, ["a"], f"2026-01-0{number}", _moment(number / 10))
-    assert days.of == {"a": 0} and counted(days, ["a"], "2026-01-09", _moment(1)).of == {"a": 1}
+        days = counted(days, ["a"], _at(f"2026-01-0{number}"), _moment(number / 10))
+    assert days.of == {"a": 0} and counted(days, ["a"], _at("2026-01-09"), _moment(1)).of == {"a": 1}
+
+
+def test_two_minutes_around_midnight_are_no_day() -> None:
+    """Started anew in between: the machine's own clock began anew too."""
+    days = counted(Days(), ["a"], _at("2026-01-01T23:59:00"), ("a run", 50.0))
+    assert counted(days, ["a"], _at("2026-01-02T00:01:00"), ("another run", 5.0)) == days
+    assert counted(days, ["a"], _at("2026-01-02T23:59:00"), ("another run", 80_000.0)).of == {"a": 1}
 
 
 def test_what_was_kept_for_so_many_days_has_expired() -> None:
@@ -160,7 +183,7 @@ def test_a_damaged_count_begins_anew(store: Store, day: Day) -> None:
         (store.project.own_dir / "gone.json").write_text(text)
         assert retention.remove_expired(store, 1) == []
     days = retention.days_of(store.project)
-    assert (days.last, days.of) == ("2026-01-01", {f"{GONE}.1.jsonl": 0})
+    assert (days.last, days.of) == ("2026-01-01T12:00:00.000Z", {f"{GONE}.1.jsonl": 0})
 
 
 def test_by_default_nothing_is_removed(store: Store, day: Day) -> None:

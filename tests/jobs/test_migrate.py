@@ -20,6 +20,8 @@ from dagentd.model.project import FeatureFolder
 from dagentd.settings import Settings
 from dagentd.settings.tables import Migration, Watch
 from dagentd.store.journal.index import Index
+from dagentd.store.layout import rolled_back
+from dagentd.store.sessions.removal import Rollback
 from dagentd.store.store import Store
 from tests.jobs.legacy_files import (
     L3_SESSION,
@@ -472,6 +474,30 @@ def test_a_rollback_restores_every_file(work: Work, place: Place) -> None:
     assert snapshot(place.root) == before
     assert place.pm.journal.exists(), "the journal stays"
     work.open()
+
+
+def test_a_rollback_that_a_crash_interrupted_goes_on_where_nothing_is_migrated(
+    work: Work, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everywhere(place)
+    work.run()
+
+    class Died(BaseException):
+        pass
+
+    def die(*_: object) -> None:
+        raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Rollback, "finish", die)
+        for each in work.features():
+            with pytest.raises(Died):
+                migration.rollback(work.store, each, None)
+    work.again()
+    half = [folder for each in work.features() for folder, _ in rolled_back.in_feature(each)]
+    assert half and all(folder.conventional("session").exists() for folder in half)
+    assert work.look(replace(QUICK, migration=Migration(enabled=False))) == []
+    assert not any(folder.conventional("session").exists() for folder in half)
 
 
 def test_what_was_taken_back_comes_again_when_it_changes_or_is_asked_for(work: Work, place: Place) -> None:

@@ -63,4 +63,4 @@ def test_what_cannot_be_is_refused(store: Store) -> None:
         pausing.pause(reading, None, None)
     reading.close()
     index.close()
-    assert pausing.of_project(store) is None
+    assert store.pauses.of_project() is None

@@ -12,6 +12,7 @@ import pytest
 from dagentd.adapters.git import project_at
 from dagentd.errors import CorruptFile, LimitReached
 from dagentd.jobs import requests
+from dagentd.jobs.scales import Scales
 from dagentd.model import conversation
 from dagentd.settings import Settings
 from dagentd.store.journal.index import Index
@@ -120,6 +121,14 @@ def test_internal_messages_are_not_sent_but_count_for_the_trigger(store: Store, 
     built = requests.preview(store, qa, "Go", settings)
     assert "private" not in built["systemPrompt"]
     assert built["breakdown"]["needsCompaction"] is True
+
+
+def test_a_session_weighs_what_its_request_does_without_a_prompt(store: Store, qa: Session) -> None:
+    """Or one that is over the limit by what stands around its messages is served as if it were not."""
+    qa.add([{"role": "user", "content": "Hello there"}])
+    settings = replace(Settings(), request=replace(Settings().request, share_checkpoints=False))
+    built = requests.preview(store, qa, "", settings)["breakdown"]
+    assert Scales().exactly(qa, settings).total == built["total"] > 0
 
 
 def test_a_message_is_counted_once(store: Store, qa: Session) -> None:

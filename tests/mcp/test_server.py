@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -16,9 +17,11 @@ from dagentd.jobs import briefs
 from dagentd.mcp.server import NEW, serve
 from dagentd.mcp.tools import TOOLS, Place
 from dagentd.settings import Settings
+from tests.agents.claude_lines import answer, user
 from tests.conftest import FEATURE, SampleProject, git
 from tests.e2e.daemon import Daemon
 from tests.model.test_redaction import KEYS
+from tests.patience import until
 
 NEW_ERA = {"_meta": {"io.modelcontextprotocol/protocolVersion": NEW}}
 
@@ -106,6 +109,48 @@ def test_it_knows_its_place_in_any_worktree(project: SampleProject, tmp_path: Pa
         assert Place.of(str(cwd))[:2] == (str(worktree), str(project.root))
 
 
+def test_a_folder_that_names_a_repository_is_none_of_its_worktrees(project: SampleProject, tmp_path: Path) -> None:
+    """As it may come in an archive: what the repository's own worktree has, or a link to its git folder."""
+    for name in ("named", "linked"):
+        (tmp_path / name).mkdir()
+    shutil.copy(project.worktree / ".git", tmp_path / "named" / ".git")
+    (tmp_path / "linked" / ".git").symlink_to(project.root / ".git")
+    for name in ("named", "linked"):
+        assert Place.of(str(tmp_path / name)).project == str(tmp_path / name)
+
+
+def test_a_conversation_of_another_repository_is_not_told(
+    daemon: Daemon, project: SampleProject, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    git(tmp_path, "init", "-q", str(other))
+    uuid = "11111111-2222-4333-8444-555555555555"
+    transcript = home / ".claude/projects/-other" / f"{uuid}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_bytes(user("The aquarium pump is green.", other) + answer("Yes.", other))
+    daemon.register(project.root, other)
+    daemon.run()
+    until(lambda: daemon.call("session.search", query="aquarium")["hits"], "the conversation to be kept")
+    monkeypatch.chdir(other)
+    for name, given in (("search", {"query": "aquarium"}), ("read", {"session": f"claude-{uuid}"}), ("brief", {})):
+        assert "pump" in call(name, given)["content"][0]["text"]
+    monkeypatch.chdir(project.worktree)
+    session = f"claude-{uuid}"
+    asked: list[tuple[str, dict[str, str]]] = [
+        ("search", {"query": "aquarium"}),
+        ("search", {"query": "aquarium", "session": session}),
+        ("sessions", {}),
+        ("read", {"session": session}),
+        ("brief", {"session": session}),
+        ("brief", {"session": str(other)}),
+        ("brief", {}),
+        ("usage", {"by": "session"}),
+    ]
+    for name, given in asked:
+        told = call(name, given)["content"][0]["text"]
+        assert "pump" not in told and "Yes." not in told, (name, given)
+
+
 def test_tools_answer_about_the_project_alone(
     daemon: Daemon, project: SampleProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,20 +163,20 @@ def test_tools_answer_about_the_project_alone(
         client.call("session.addMessage", sessionId=pm, role="user", content=said, id="m1")
     monkeypatch.chdir(project.worktree)
 
-    def answer(name: str, **given: Any) -> str:
+    def ask(name: str, **given: Any) -> str:
         found = call(name, given)
         assert found["isError"] is False, found
         text = str(found["content"][0]["text"])
         assert "\x1b" not in text and "a1B2c3D4a1B2c3D4" not in text
         return text
 
-    assert pm in answer("search", query="postgresql") and "[m1]" in answer("search", query="postgresql")
-    assert "Nothing found" in answer("search", query="oracle")
-    assert answer("sessions").startswith(f"{pm} active")
-    assert "not SQLite" in answer("read", session=pm)
-    assert "# Hand-over" in answer("brief") and "# Hand-over" in answer("brief", session=FEATURE)
-    assert "decides nothing until the user confirms" in answer("note", text="The tests need redis.")
-    assert "total: 0 in" in answer("usage")
+    assert pm in ask("search", query="postgresql") and "[m1]" in ask("search", query="postgresql")
+    assert "Nothing found" in ask("search", query="oracle")
+    assert ask("sessions").startswith(f"{pm} active")
+    assert "not SQLite" in ask("read", session=pm)
+    assert "# Hand-over" in ask("brief") and "# Hand-over" in ask("brief", session=FEATURE)
+    assert "decides nothing until the user confirms" in ask("note", text="The tests need redis.")
+    assert "total: 0 in" in ask("usage")
     [read] = told(request("resources/read", uri=f"dagent://session/{pm}"))
     assert read["result"]["contents"][0]["text"].startswith("# Hand-over")
     [prompt] = told(request("prompts/get", name="continue", arguments={"session": pm}))
@@ -143,7 +188,7 @@ def test_tools_answer_about_the_project_alone(
     process.wait()
     assert "dagentd does not run" in call("sessions", {})["content"][0]["text"]
     daemon.run(project.root)
-    assert answer("sessions").startswith(pm)
+    assert ask("sessions").startswith(pm)
 
 
 @pytest.mark.parametrize("name", KEYS)

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from dagentd.mcp import session_start
+from dagentd.model import jsontext
 from tests.patience import patience
 
 GIVEN = {"session_id": "5f0c", "cwd": "/tmp", "hook_event_name": "SessionStart", "source": "compact", "model": "x",
@@ -55,6 +57,7 @@ def answering(listener: socket.socket, answer: Answer) -> Iterator[list[dict[str
 
 # A busy machine may need longer than an agent waits.
 UNHURRIED = ("-c", f"import dagentd.mcp.session_start as it; it._PATIENCE = {patience()}; it.main()")
+AS_IT_IS = ("-I", "-S", session_start.__file__)
 
 
 def start(given: bytes = json.dumps(GIVEN).encode(), how: Sequence[str] = UNHURRIED) -> bytes:
@@ -66,19 +69,18 @@ def start(given: bytes = json.dumps(GIVEN).encode(), how: Sequence[str] = UNHURR
 
 
 def result(value: Any) -> Answer:
-    return lambda asked: json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": value}).encode() + b"\n"
+    return lambda asked: jsontext.encode({"jsonrpc": "2.0", "result": value, "id": asked["id"]}) + b"\n"
 
 
 def test_what_the_daemon_says_is_told(listener: socket.socket) -> None:
-    with answering(listener, result({"text": "The feature is “login”."})) as asked:
-        told = json.loads(start())
-    assert told == {
-        "hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "The feature is “login”."}
-    }
+    said = 'The feature is “login”\n"text":"x"}}\\.'
+    with answering(listener, result({"text": said})) as asked:
+        told = json.loads(start(json.dumps(GIVEN, indent=1).encode()))
+    assert told == {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": said}}
     [request] = asked
     assert (request["method"], request["params"]) == (
         "agents.sessionStart",
-        {"agent": "claude-code", "sessionId": "5f0c", "cwd": "/tmp", "source": "compact", "transcriptPath": "/t.jsonl"},
+        {"agent": "claude-code", **GIVEN},
     )
 
 
@@ -96,7 +98,7 @@ def test_an_error_or_nonsense_is_not_told(listener: socket.socket) -> None:
 
 def test_who_does_not_answer_is_not_waited_for(listener: socket.socket) -> None:
     """As a daemon that was stopped: connections are accepted by the system, and nobody reads them."""
-    assert start(how=("-m", "dagentd.mcp.session_start")) == b""
+    assert start(how=AS_IT_IS) == b""
 
 
 def test_no_daemon_and_bad_input_are_silent(listener: socket.socket, tmp_path: Path) -> None:
@@ -109,14 +111,19 @@ def test_no_daemon_and_bad_input_are_silent(listener: socket.socket, tmp_path: P
 
 
 def test_modules_of_the_folder_it_is_started_in_are_not_loaded(listener: socket.socket, tmp_path: Path) -> None:
-    for name in ("json.py", "dagentd.py", "socket.py"):
+    for name in ("os.py", "dagentd.py", "time.py"):
         (tmp_path / name).write_text("raise SystemExit('taken in')")
     with answering(listener, result({"text": "x"})):
         assert b"additionalContext" in start()
 
 
 def test_it_loads_nothing_that_takes_long() -> None:
-    """What it costs is measured by `make bench`; this names what would make it dear."""
-    code = "import sys, dagentd.mcp.session_start, dagentd.rpc.client; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout
-    assert not {"click", "pydantic", "pygit2", "asyncio", "sqlite3", "subprocess"} & set(loaded.split())
+    """What it costs is measured by `make bench`; this names all that would make it dear."""
+    code = (
+        "import sys, os; begun = {*sys.modules}; sys.path.append(sys.argv[1]); import dagentd.mcp.session_start as it; "
+    )
+    code += "from dagentd import socket_path; print(*{*sys.modules} - begun)"
+    line = [sys.executable, "-I", "-S", "-c", code, str(Path(session_start.__file__).parents[2])]
+    loaded = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
+    ours = {"dagentd", "dagentd.mcp", "dagentd.mcp.session_start", "dagentd.socket_path"}
+    assert set(loaded) <= {*ours, "_socket", "__future__"}

@@ -19,6 +19,8 @@ from tests.patience import patience
 
 SECRET = "q7Zk2VxW9tB4nM8s"
 _LONG = SECRET * 3
+_HEX = "0123456789abcdef"
+_ID = "123e4567-e89b-12d3-a456-426614174000"
 _PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{_LONG}\n{_LONG}\n{SECRET}\n-----END RSA PRIVATE KEY-----"
 
 KEYS = {
@@ -91,14 +93,64 @@ KEYS = {
     "Vercel": f"vcp_{_LONG}",
     "Yandex": f"t1.9euelZqKx{SECRET}.{(_LONG * 3)[:86]}",
     "an old Vault's": f"s.{_LONG[:24]}",
+    "Adafruit": f"aio_{_LONG[:28]}",
+    "Aikido": f"AIK_SECRET_{_LONG}",
+    "Aiven": f"AVNS_{_LONG[:19]}",
+    "Alibaba, for a while": f"STS.{_LONG[:24]}",
+    "Asaas": f"$aact_prod_{_LONG}",
+    "Astra": f"AstraCS:{_LONG[:24]}:{_HEX * 4}",
+    "Authress": f"sc_abcdef1234.ab12.acc_abcdefghij12.{_LONG}",
+    "AWS AppSync": f"da2-{_LONG[:26].lower()}",
+    "AWS, its marketplace": "amzn.mws.123e4567-e89b-12d3-a456-426614174000",
+    "Azure, of 512 bits": f"{(_LONG * 2)[:76]}+ASt{_LONG[:5]}A==",
+    "Azure Cosmos DB": f"{(_LONG * 2)[:76]}ACDb{_LONG[:5]}Q==",
+    "Azure, of 256 bits": f"{_LONG[:33]}+ASbB{_LONG[:5]}=",
+    "Azure IoT": f"{_LONG[:33]}AIoTB{_LONG[:5]}=",
+    "Azure Functions": f"{_LONG[:44]}AzFu{_LONG[:5]}A==",
+    "Azure Search": f"{_LONG[:42]}AzSeA{_LONG[:5]}",
+    "Azure, to cache": f"{_LONG[:33]}AzCaB{_LONG[:5]}=",
+    "Baidu": f"bce-v3/ALTAK-{_LONG[:21]}/{(_HEX * 3)[:40]}",
+    "Brave": f"BSA{_LONG[:28]}",
+    "Buildkite": f"bkaj_{_LONG * 2}",
+    "Canva": f"cnvca{_LONG}",
+    "Cloudsmith": f"csa_{(_HEX * 2)[:30]}{_LONG[:6]}",
+    "ConfigCat": f"configcat-sdk-1/{_LONG[:22]}/{_LONG[:22]}",
+    "Context7": "ctx7sk-123e4567-e89b-12d3-a456-426614174000",
+    "dbt": f"dbtu_{_LONG[:36]}",
+    "Deno": f"ddp_{_LONG[:36]}",
+    "Devin": f"apk_user_{_LONG}==",
+    "Django": f"django-insecure-{_LONG}!$",
+    "Docker, a swarm's": f"SWMTKN-1-{(_HEX * 4)[:50]}-{(_HEX * 2)[:25]}",
+    "Exoscale": f"EXO{_LONG[:24]}",
+    "Firebase": f"AAAA{_LONG[:7]}:APA91b{(_LONG * 3)[:134]}",
+    "GC Notify": f"gcntfy-live-{_ID}-{_ID}",
+    "Gemini": f"AQ.Ab8RN6{_LONG[:44]}",
+    "GoCardless": f"live_{_LONG[:18]}-{SECRET[:10]}_{SECRET[:10]}",
+    "Harness, a service's": f"sat.{_LONG[:22]}.{_HEX}{_HEX[:8]}.{_LONG[:20]}",
+    "k3s": f"K10{_HEX * 4}::server:{_HEX * 2}",
+    "LinkedIn": f"WPL_AP1.{SECRET}.abcdef==",
+    "Mercury": f"mercury_production_wma_{_LONG}_yrucrem",
+    "n8n": f"n8n_api_{_LONG}",
+    "OneSignal": f"os_v2_app_{(_LONG * 3)[:103].lower()}",
+    "Onfido": f"api_live.{_LONG}",
+    "Paddle": f"pdl_live_apikey_{_LONG[:26].lower()}_{_LONG[:22]}_abc",
+    "Pinterest": f"pina_{_LONG}",
+    "Polar": f"polar_oat_{_LONG}",
+    "Rootly": f"rootly_{_HEX * 4}",
+    "RunPod": f"rpa_{_LONG[:46]}",
+    "Salesforce": f"00D5g000004abcd!{(_LONG * 2)[:96]}",
+    "Snyk": f"snyk_uat.{_HEX[:8]}.{_LONG}",
+    "WakaTime": f"waka_{_ID}",
+    "Zoho": f"1000.{_HEX * 2}.{_HEX * 2}",
+    "Zuplo": f"zpka_{_HEX * 2}_{_HEX[:8]}",
 }
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
-@pytest.mark.parametrize("around", ["The key is {}.", "{}", "curl -u {}: x", '["{}"]', "`{}`", "key\n{}\nend"])
-def test_keys_of_providers_go(key: str, around: str) -> None:
-    found = redacted(around.format(key))
-    assert key[-12:] not in found and "[redacted" in found
+def test_keys_of_providers_go(key: str) -> None:
+    for around in ("The thing is {}.", "{}", "curl -u {}: x", '["{}"]', "`{}`", "thing\n{}\nend"):
+        found = redacted(around.format(key))
+        assert key[-12:] not in found and "[redacted" in found, around
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
@@ -166,6 +218,11 @@ WRITTEN = {
     "docker's config, in letters": '"auth": "dXNlcjpxTlprVnhXdEJuTXM="',
     "npmrc, older": "//registry.npmjs.org/:_auth=dXNlcjpxN1prMlZ4Vzl0QjRuTThz",
     "YAML, pass": f"smtp:\n  user: me\n  pass: {SECRET}\n  port: 5432",
+    "YAML, of many letters": f"consumer_key: {_LONG}",
+    "JSON, a key of an application": json.dumps({"appKey": _LONG, "port": 1}),
+    "a header, of an application": f"DD-APPLICATION-KEY: {_LONG[:40]}",
+    "creds": f"creds: {SECRET}",
+    "Bundler": "BUNDLE_ENTERPRISE__CONTRIBSYS__COM=a7fa2c19:b4c8d1e7",
     "YAML, pass, quoted": "pass: 'correcthorsebattery'",
     "sshpass": f"sshpass -p {SECRET} ssh user@db.internal",
     "sshpass, quoted": f"sshpass -p '{SECRET}' ssh user@db.internal",
@@ -228,7 +285,7 @@ WRITTEN = {
 @pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN)
 def test_values_named_like_secrets_go(text: str) -> None:
     found = redacted(text)
-    assert not any(secret in found for secret in (SECRET, "correct", "dXNlcjpx", "01ba4719"))
+    assert not any(secret in found for secret in (SECRET, "correct", "dXNlcjpx", "01ba4719", "b4c8d1e7"))
     assert "[redacted" in found
     kept = [word for word in ("port", "5432", "db.internal", "user", "c=2", "--now") if word in text]
     assert all(word in found for word in kept)
@@ -286,6 +343,9 @@ ORDINARY = [
     "mnemonic: push", "password=password,", "self.password = password",
     "echo hello | sudo tee /etc/motd", "a.py:12:3:error:unused", '["user", "password", "email"]', "price: $1$",
     "identified by its number", "gh secret set FOO < file", "zip -r a.zip b", 'table.set("key", "value")',
+    "client_key: north", "app_key = settings.app_key", "creds: Credentials", "creds = service_account",
+    "serverKey: /etc/ssl/private/server1.pem", "live_reload_of_the_page_is_on_2026-11-19_at_noon", "STS.regional",
+    "sc_a.b.acc", "waka_waka", "the 1000.5 of them", "00D!", "BSA1", "K10::server:x", "api_live.test",
     "cookie: a small cake", '"contextTokens": "those of the context",',
 ]  # fmt: skip
 
@@ -334,7 +394,7 @@ def test_twice_is_the_same_as_once(text: str) -> None:
 
 def test_every_shape_says_where_it_is_from() -> None:
     sources = [row[-1] for row in (*PROVIDERS, *INSIDE)]
-    assert set(sources) == {"docs", "gitleaks", "trufflehog", "detect-secrets"}
+    assert set(sources) == {"docs", "gitleaks", "trufflehog", "detect-secrets", "scanners"}
     beginnings = [prefix for row in PROVIDERS for prefix in row[1].split(" ")]
     assert len(beginnings) > 200 and "" not in beginnings
 
@@ -361,6 +421,7 @@ def _longest_stretch(text: str) -> float:
 _BASE64 = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5ejAxMjM0"
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("piece", [
     "The token is in the vault, see docs/keys.md for the rest. ", _BASE64 + "\n", "a.b-c_", "\u0130\u00e4 token ",
 ])  # fmt: skip

@@ -78,8 +78,8 @@ class Echo:
         with self._hearing:
             self.heard += incoming.calls
             self._hearing.notify_all()
-        outcomes = [self._outcome(call, connection) for call in incoming.calls]
-        return incoming.answer(outcomes) or b"", any(call.method == "hold" for call in incoming.calls)
+        answer = incoming.answer(lambda call: self._outcome(call, connection)) or b""
+        return answer, any(call.method == "hold" for call in incoming.calls)
 
     def _outcome(self, call: Call, connection: socket.socket) -> Any:
         if call.method == "fail":

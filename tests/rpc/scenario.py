@@ -170,7 +170,7 @@ def _shortened(value: Any) -> Any:
 if __name__ == "__main__":
     import os
 
-    from dagentd.rpc.methods import EXAMPLES_FILE
+    from dagentd.rpc.discovery import EXAMPLES_FILE
 
     with tempfile.TemporaryDirectory(prefix="dd-", dir="/tmp") as home:
         os.environ.update({"HOME": home, "DAGENTD_SOCKET": f"{home}/d.sock", "XDG_RUNTIME_DIR": home})

@@ -6,7 +6,7 @@ import importlib
 from functools import cache
 from typing import Any
 
-from dagentd.rpc.methods import openrpc_document
+from dagentd.rpc.discovery import openrpc_document
 
 jsonschema: Any = importlib.import_module("jsonschema")  # it has no types of its own
 

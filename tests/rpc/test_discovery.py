@@ -11,7 +11,8 @@ from typing import Any, get_args
 import pytest
 
 from dagentd.events import EventType
-from dagentd.rpc.methods import METHODS, openrpc_document
+from dagentd.rpc.discovery import openrpc_document
+from dagentd.rpc.methods import METHODS
 from tests.conftest import SampleProject
 from tests.e2e.daemon import Daemon
 from tests.rpc import scenario
@@ -65,7 +66,7 @@ def test_each_example_is_one() -> None:
     for method in _methods():
         example = method["examples"][0]
         given = {each["name"]: each["value"] for each in example["params"]}
-        METHODS[method["name"]].parse(given)
+        METHODS[method["name"]].params.model_validate(given)
         assert result_faults(method["name"], example["result"]["value"]) == [], method["name"]
         for param in method["params"]:
             if param["name"] in given:

@@ -78,6 +78,9 @@ def test_every_method_succeeds_with_good_parameters(client: Client, project: Sam
     assert keys["events.subscribe"] == ["continuous", "seq", "subscription"]
 
 
+_FROM_HOOKS = {"agents.sessionStart"}  # its hook passes on what the agent said, whose newer versions say more
+
+
 def test_every_method_refuses_parameters_it_does_not_know_or_of_another_type(
     daemon: Daemon, client: Client, project: SampleProject
 ) -> None:
@@ -86,7 +89,7 @@ def test_every_method_refuses_parameters_it_does_not_know_or_of_another_type(
         answers = lines(connection)
         for name, params in scenario.calls(str(project.root)).items():
             required = METHODS[name].params.model_json_schema(by_alias=True).get("required", [])
-            wrong = [{**params, "extra": 1}]
+            wrong = [{**params, "extra": 1}] if name not in _FROM_HOOKS else []
             wrong += [{key: value for key, value in params.items() if key != missing} for missing in required]
             for key, value in params.items():
                 if (name, key) != ("session.addMessage", "content"):

@@ -13,7 +13,6 @@ import pytest
 from dagentd.adapters import clock
 from dagentd.jobs.compaction import asking
 from dagentd.serving.background_compaction import BackgroundCompaction
-from dagentd.serving.budget import BudgetWatch
 from dagentd.serving.maintenance import Maintenance
 from dagentd.settings import Settings
 from dagentd.store.ledger import Ledger
@@ -40,8 +39,8 @@ class Kept:
         self._worker = Worker(1, clock.stamp, bugs.append)
         maintenance = Maintenance(self._worker, lambda _: self.settings)
         maintenance.take_up(store)
-        self.weighing = BudgetWatch(maintenance, lambda _: self.settings)
-        self.compacting = BackgroundCompaction(self.weighing, lambda _: self.settings, Ledger(None), bugs.append)
+        self.compacting = BackgroundCompaction(maintenance, lambda _: self.settings, Ledger(None), bugs.append)
+        self.weighing = self.compacting.budget
 
     def close(self) -> None:
         self.compacting._calls.drain(10)

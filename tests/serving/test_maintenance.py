@@ -27,6 +27,7 @@ from dagentd.store.store import Store
 from dagentd.worker import Worker
 from tests.conftest import FEATURE, SampleProject, git
 from tests.e2e.daemon import until
+from tests.patience import patience
 from tests.store.app import said
 
 
@@ -91,7 +92,7 @@ def test_what_there_was_no_room_for_is_done_by_itself_when_there_is(
         full.clear()
         target = folder.document("context") if what == "context" else folder.journal
         until(lambda: "Be brief." in target.read_text(), "what there was no room for")
-        until(lambda: store.shortage(feature) is None, "its end")
+        until(lambda: store.noted.shortage(feature.path) is None, "its end")
 
 
 def partial_look(kept: Maintenance, session_id: str) -> Callable[[Store, FeatureFolder], None]:
@@ -124,6 +125,24 @@ def kept_up(project: SampleProject) -> Iterator[tuple[Maintenance, Store]]:
         jobs.drain(60.0)
         store.close()
     assert not bugs
+
+
+def test_what_waits_for_a_project_is_not_done_once_it_is_released(project: SampleProject) -> None:
+    began, went = threading.Event(), threading.Event()
+
+    def first() -> None:
+        began.set()
+        went.wait(patience(60.0))
+
+    with kept_up(project) as (kept, store):
+        (feature,) = store.catalogue.features()
+        kept.submit(store, feature, "first", first)
+        assert began.wait(patience(60.0))
+        kept.submit(store, feature, "second", lambda: None)
+        finished = kept.release(store)
+        assert kept._worker.status()["queues"] == []
+        went.set()
+        assert finished(patience(60.0))
 
 
 # --- a context that somebody is about to use ------------------------------------------------------------------

@@ -24,6 +24,8 @@ class Nobody:
 
     def drop(self, *_: object) -> None: ...
 
+    def changed(self, *_: object) -> None: ...
+
     def release(self, *_: object) -> Any:
         return lambda _: True
 
@@ -32,7 +34,7 @@ class Nobody:
 def projects() -> Iterator[Projects]:
     index, nobody = Index(None), cast(Any, Nobody())
     with ordinary():
-        made = Projects(lambda _: Settings(), index, nobody, nobody, lambda *_, **__: None, lambda *_: None)
+        made = Projects(lambda _: Settings(), index, nobody, nobody, nobody, lambda *_, **__: None)
         yield made
         assert made.close(10)
     index.close()

@@ -97,10 +97,12 @@ def _meet(served: Served, how: str, count: int, threads: int, clears: bool = Fal
     assert not list(path.parent.glob("*.torn.*"))
 
 
+@pytest.mark.more
 def test_the_app_adds_thousands_of_messages_while_we_add_as_many(served: Served) -> None:
     _meet(served, "plain", 4000 if THOROUGH else 1500, threads=4)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("how", ["plain", "rename", "pieces"])
 def test_we_replace_a_short_file_as_often_as_we_can(served: Served, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both sides are quick, and meet in every gap between comparing, replacing and reading again."""
@@ -109,6 +111,7 @@ def test_we_replace_a_short_file_as_often_as_we_can(served: Served, how: str, mo
     _meet(served, how, 1500 if THOROUGH else 700, threads=2, clears=True)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("how", ["rename", "pieces", "anonymous"])
 def test_other_ways_of_writing(served: Served, how: str) -> None:
     _meet(served, how, 400, threads=4)

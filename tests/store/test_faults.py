@@ -23,6 +23,7 @@ from dagentd.adapters.files import disk, fileio
 from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, NotAllowed, NotFound
 from dagentd.store.documents import document_writer
 from dagentd.store.documents.document_edits import edit_document
+from dagentd.store.documents.projection import PAUSED
 from dagentd.store.journal.index import Index
 from dagentd.store.sessions.reconciler import Sweep
 from dagentd.store.sessions.resources import Projector
@@ -461,6 +462,18 @@ def test_a_slow_writer_whose_empty_file_was_set_aside(place: Place, faults: Faul
     reader.once(reader.agree(place.pm), {"a", "slow"})
 
 
+def test_an_empty_file_is_set_aside_only_after_a_longer_pause(place: Place) -> None:
+    """A busy machine stops a program between truncating and writing for far longer than between two writes."""
+    with place.session(settle=0.001) as session:
+        session.add(said("a"))
+        session.reconcile()
+        place.pm.chat.write_bytes(b"")
+        begun = clock.monotonic()
+        session.reconcile()
+        assert clock.monotonic() - begun >= PAUSED
+        assert [raw["id"] for raw in reader.whole(place.pm.chat)["messages"]] == ["a"]
+
+
 def test_a_leftover_that_is_being_written_at_the_start(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     with place.session() as session:
         session.add(said("a"))
@@ -473,7 +486,7 @@ def test_a_leftover_that_is_being_written_at_the_start(place: Place, monkeypatch
         if left.exists():
             left.write_text(json.dumps(chat))
 
-    monkeypatch.setattr(waiting, "time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(waiting, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
     with place.session(settle=0.5) as session:
         assert sorted(ids(session)) == ["a", "slow"]
     assert reader.temps(place.root) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.errors import NotAllowed, NotFound
-from dagentd.jobs import search
+from dagentd.jobs import full_text_search
 from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
@@ -43,7 +43,7 @@ def told(served: Served) -> Served:
     session.replace("context", {"projectMd": SECRET})
     session.replace("agent-description", {"agentType": "pm", "roleInstructions": SECRET})
     session.reconcile()
-    assert search.by_index([served.store], SECRET, None, 5)
+    assert full_text_search.by_index([served.store], SECRET, None, 5)
     chat, journal = served.folder.document("chat"), served.journal
     for path in (chat.with_name(f"{chat.name}.corrupt.1"), chat.with_name(f"{chat.name}.backup"),
                  chat.with_name(f"{chat.name}.backup.12"), journal.with_name(f"{journal.name}.torn.3"),
@@ -73,7 +73,7 @@ def test_nothing_holds_the_secret_any_more(told: Served) -> None:
         told.store.session(told.session.id)
     with pytest.raises(NotFound):
         told.session.add([{"role": "user", "content": "x"}])
-    assert [hit["messageId"] for hit in search.by_index([told.store], "walrus", None, 5)] == ["stays"]
+    assert [hit["messageId"] for hit in full_text_search.by_index([told.store], "walrus", None, 5)] == ["stays"]
     told.store.reconciler.reconcile()
     told.close()
     assert holding(*places(told)) == [] and other.folder.journal.exists()

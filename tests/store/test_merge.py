@@ -677,7 +677,7 @@ def test_a_document_is_of_the_moment_it_is_made_in(served: Served, name: str) ->
     state = served.session._journal.state
 
     def made() -> Iterator[bytes]:
-        return rendering.chat(state, {}) if name == "chat" else rendering.other(name, state, served.folder, {}, False)
+        return rendering.document(name, state, served.folder, {}, False)
 
     now, later = b"".join(made()), made()
     served.add("b")

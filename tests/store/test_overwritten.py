@@ -667,3 +667,16 @@ def test_what_came_behind_a_damaged_end_of_the_index_stands(served: Served, tmp_
     for _ in range(2):
         assert served.all() == ["a", "b", "c"] and served.known() == served.shown() == ["c"]
         served.again()
+
+
+def test_a_longer_file_over_it_is_not_read_on_from_where_ours_ended(served: Served, backup: Path) -> None:
+    """A size that only grew looks as if somebody had appended."""
+    served.add("a", "b")
+    _back_up(served, backup)
+    served.add("c")
+    with (backup / served.journal.name).open("ab") as file:
+        file.write(b"x" * 10_000 + b"\n")
+    _journal(served, backup)
+    served.add("d")
+    assert served.known() == served.all() == ["a", "b", "c", "d"]
+    assert sorted(served.written()) == ["a", "b", "c", "d"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters.files import beneath
-from dagentd.model.scrubbing import forms
+from dagentd.model.scrubbed_text import forms
 from dagentd.store import scrubbing
 from tests.store.served import Served
 

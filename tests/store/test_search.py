@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dagentd.errors import InvalidInput, LimitReached, NotFound
-from dagentd.jobs import search
+from dagentd.jobs import full_text_search
 from dagentd.model import records
 from dagentd.model.query import Query
-from dagentd.store import search as searching
 from dagentd.store import search_index
+from dagentd.store import session_search as searching
 from dagentd.store.journal import index
 from dagentd.store.journal.index import Index
 from dagentd.store.journal.journal import Journal, Line
@@ -37,7 +37,7 @@ def find(served: Served) -> Find:
 
 
 def hits(served: Served, query: str, session: str | None = None, limit: int = 20) -> list[dict[str, Any]]:
-    return search.by_index([served.store], query, session, limit)
+    return full_text_search.by_index([served.store], query, session, limit)
 
 
 def say(served: Served, **contents: Any) -> None:
@@ -396,7 +396,7 @@ def test_reading_finds_the_same_without_journals(served: Served, find: Find) -> 
     served.journal.unlink()
     store = Store(served.project, Index(None), read_only=True)
     try:
-        found = [search.by_reading(store, query, served.session.id, 20) for query in queries]
+        found = [full_text_search.by_reading(store, query, served.session.id, 20) for query in queries]
     finally:
         store.close()
     assert [[hit["messageId"] for hit in hits] for hits, _ in found] == expected

@@ -134,7 +134,7 @@ def told(state: State, bench: Bench) -> dict[str, Any]:
     everything = state.entries.before(None, 1 << 30)
     read = bench.journal.read_record
     return {
-        "chat": [entry.raw() for entry in state.ordered()],
+        "chat": [entry.raw() for entry in state.entries.ordered()],
         "order": [entry.id for entry in everything],
         "contents": [read(entry.start, entry.end).body["message"] for entry in everything],
         "entries": [(e.id, e.start, e.end, e.stamp, e.core, e.versions, e.moves) for e in everything],
@@ -196,7 +196,7 @@ def test_what_was_in_chat_at_an_earlier_position(played: list[Record | str], tmp
         if isinstance(step, Record):
             bench.apply(step)
             state = bench.state
-            at[state.pos] = ({entry.id for entry in state.ordered()}, dict(state.session), state.checkpoint)
+            at[state.pos] = ({entry.id for entry in state.entries.ordered()}, dict(state.session), state.checkpoint)
         else:
             bench.reload()
     for pos, (ids, session, checkpoint) in at.items():

@@ -72,6 +72,7 @@ class Tape:
         return self.journal[max([self.start, *(end for end, _ in self.ends if end <= length)]) : length]
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("appends", [[["a"], ["b"], ["c"]], [["a"], ["b", "c", "d"]]], ids=["single", "group"])
 def test_cut_at_every_byte(place: Place, appends: list[list[str]]) -> None:
     tape = Tape(place, appends)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,20 +11,23 @@ from tests.store.served import Served
 
 
 def test_each_piece_of_work_goes_behind_those_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    waited = list[bool]()
+    rests = list[float]()
 
-    def wait_for(free: Callable[[], bool], _: float) -> bool:
-        waited.append(free())
-        return True
+    def rest(seconds: float) -> None:
+        rests.append(seconds)
+        if len(rests) % 3 == 0:  # two looks later it is done
+            right_of_way._asking.clear()
 
-    monkeypatch.setattr(right_of_way._changed, "wait_for", wait_for)
+    monkeypatch.setattr("dagentd.waiting.time.sleep", rest)
+    monkeypatch.setattr("dagentd.waiting._STREAM", 0.0)
+    monkeypatch.setattr("dagentd.waiting._LONGEST", 3600.0)
     with ThreadPoolExecutor(1) as other:
         with right_of_way:
+            assert list(right_of_way.behind("ab")) == ["a", "b"] and not rests, "nobody waits for itself"
             assert other.submit(lambda: list(right_of_way.behind("ab"))).result() == ["a", "b"]
-            assert waited == [False, False]
-            assert list(right_of_way.behind("ab")) == ["a", "b"] and len(waited) == 2, "nobody waits for itself"
+            assert len(rests) == 3, "the second piece has nobody before it"
         other.submit(lambda: list(right_of_way.behind("ab"))).result()
-    assert len(waited) == 2
+    assert len(rests) == 3
 
 
 def test_a_document_is_written_in_the_end_whoever_adds(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,3 +36,17 @@ def test_a_document_is_written_in_the_end_whoever_adds(served: Served, monkeypat
     with ThreadPoolExecutor(1) as other, right_of_way:
         other.submit(served.flush).result()
     assert served.shown() == ["a"]
+
+
+def test_work_rests_while_one_request_follows_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests = list[float]()
+    monkeypatch.setattr("dagentd.waiting.time.sleep", rests.append)
+    monkeypatch.setattr("dagentd.waiting._WORK", -1.0)
+    monkeypatch.setattr("dagentd.waiting._STREAM", 3600.0)
+    with right_of_way:
+        pass
+    list(right_of_way.behind("ab"))
+    assert len(rests) == 2
+    monkeypatch.setattr("dagentd.waiting._STREAM", 0.0)
+    list(right_of_way.behind("ab"))
+    assert len(rests) == 2, "nobody asks"

@@ -1,5 +1,5 @@
 """`make torture`: the chaos run, then the state machine, the crash explorer and faults, for as long as one likes; and
-once all tests of which `make test` takes a share only, or none because they take long."""
+once all tests of which `make test` takes a share only, or none because they take long, or that do more here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.torture.chaos.outcome import Outcome
 from tests.torture.chaos.table import table
 
 HERE = Path(__file__).parent
-LONGER = ("test_machine.py", "test_killed.py", "test_faults_daemon.py", "../store/test_torn.py")
+_TAKEN = "long or turns or more or hypothesis"
 
 
 def main(arguments: list[str]) -> int:
@@ -49,11 +49,11 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
 
 
 def _others(minutes: int, seed: int) -> int:
-    """By pytest, which they are tests for; it may take as long as it was told to, and some more."""
+    """By pytest, which they are tests for, on all processors; one may take as long as it was told to, and some more."""
     longer = {"TORTURE_MINUTES": str(minutes), "TORTURE_SEED": str(seed)}
-    line = [sys.executable, "-m", "pytest", "-s", "--timeout", str(minutes * 60 * 3 + 600), "-m"]
-    parts = (["", *(str(HERE / name) for name in LONGER)], ["long or turns or hypothesis", str(HERE.parent)])
-    return max(subprocess.run([*line, *part], env=os.environ | longer).returncode for part in parts)
+    line = [sys.executable, "-m", "pytest", "--timeout", str(minutes * 60 * 3 + 600), "-m", _TAKEN]
+    beside = ["--numprocesses", str((os.cpu_count() or 1) + 1), "--dist", "worksteal", "--durations", "12"]
+    return subprocess.run([*line, *beside, str(HERE.parent)], env=os.environ | longer).returncode
 
 
 if __name__ == "__main__":

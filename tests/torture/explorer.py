@@ -48,14 +48,14 @@ _FEW, _EVERY = 24, 3
 
 
 def explore(make: Make, how: How, folder: Path, lanes: Sequence[Lane], thorough: bool) -> int:
-    """How many points were taken; the lanes share them. All if it is to be thorough, else those that leave another disk
-    behind; and where these are many, every third, another third each time."""
+    """How many points were taken; the lanes share them: those that leave another disk behind. All of them if it
+    is to be thorough, else where they are many every third, another third each time."""
 
     def some(number: int) -> int:
         case, lane = make(folder / str(number), how), lanes[number]
         first = random.Random(f"{of_the_run()} {case.op} {how}").randrange(_EVERY)
         steps = _steps(case, lane)
-        points = list(range(1, len(steps) + 1)) if thorough else telling(steps, how)
+        points = telling(steps, how)
         taken = points if thorough or len(points) <= _FEW else points[first::_EVERY]
         return sum(_crash(case, lane, point) for point in taken[number :: len(lanes)])
 

@@ -22,6 +22,7 @@ from dagentd.jobs.compaction import Compactor, How
 from dagentd.jobs.context.checkouts import Checkouts
 from dagentd.settings import Settings
 from dagentd.settings.tables import Compaction
+from dagentd.store import scrubbing
 from dagentd.store.documents import document_writer
 from dagentd.store.journal.index import Index
 from dagentd.store.ledger import Ledger
@@ -33,6 +34,7 @@ from tests.torture.explorer_time import Time
 from tests.torture.explorer_wire import Job, say
 
 SEEDED = ("m0", "m1", "m2")
+SECRET = b"said in m1"
 ALL_LEAVES = Settings(compaction=Compaction(keep_recent_tokens=0))  # short as it is, all of it would stay
 
 
@@ -192,6 +194,35 @@ def _forget(life: Life) -> None:
         life.ack("forgotten")
 
 
+def _scrub(life: Life) -> None:
+    scrubbing.scrub(life.store, [SECRET])
+    life.ack("scrubbed")
+
+
+def _remember(life: Life) -> None:
+    memory, worktree = life.store.memory, "/worktree"
+    note = memory.add("a note", "agent", worktree=worktree)
+    life.ack("noted")
+    decision = memory.add("a decision", "user")
+    life.ack("decided")
+    memory.confirm(note.id)
+    life.ack("confirmed")
+    memory.withdraw(decision.id, "user")
+    life.ack("withdrawn")
+
+
+def _pause(life: Life) -> None:
+    pauses = life.store.pauses
+    pauses.begin(PM, 3600)
+    life.ack("session paused")
+    pauses.begin(None, None)
+    life.ack("project paused")
+    pauses.end(PM)
+    life.ack("session resumed")
+    pauses.end(None)
+    life.ack("project resumed")
+
+
 def _take_in(life: Life) -> None:
     life.pm.reconcile()
     life.ack("app-1")
@@ -314,6 +345,9 @@ OPERATIONS: dict[str, Callable[[Life], object]] = {
     "context": _context,
     "restore": _restore,
     "forget": _forget,
+    "scrub": _scrub,
+    "remember": _remember,
+    "pause": _pause,
     "take in": _take_in,
     "take in late": _take_in_late,
     "glance": _glance,

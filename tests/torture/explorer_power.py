@@ -23,8 +23,8 @@ CRASHED = 77
 # The steps that change nothing of what is there after such an end: crashes before and after them are the same.
 _IDLE: dict[How, frozenset[str]] = {
     "kill": frozenset({"fsync", "fdatasync"}),
-    "power": frozenset({"write", "chmod"}),
-    "names": frozenset({"write", "chmod", "create", "link", "unlink", "mkdir", "rename"}),
+    "power": frozenset({"write", "overwrite", "chmod"}),
+    "names": frozenset({"write", "overwrite", "chmod", "create", "link", "unlink", "mkdir", "rename"}),
 }
 
 
@@ -43,11 +43,14 @@ class Power:
         self.seen: Callable[[str, object], None] = lambda what, path: None
         self._unsynced: dict[tuple[int, int], tuple[int, int]] = {}  # inode: descriptor, size that is safe
         self._ours: dict[tuple[int, int], tuple[int, int]] = {}  # how we left it; what others wrote since is theirs
+        self._over: list[tuple[tuple[int, int], int, int, bytes]] = []  # inode, descriptor, where, what was there
         self._real = (os.write, os.fsync, os.fdatasync)
+        self._overwrites = disk.overwrite
         self._names = Names(stash) if how == "names" else None
         disk.step = self.step
         if how != "kill":
             disk.write_some = self._write
+            disk.overwrite = self._overwrite
             os.fsync = lambda fd: self._sync(fd, self._real[1])
             os.fdatasync = lambda fd: self._sync(fd, self._real[2])
 
@@ -66,27 +69,38 @@ class Power:
         for inode, (fd, size) in self._unsynced.items():
             if self._ours[inode] == _how_it_is(fd):
                 os.ftruncate(fd, size)
+        for _, fd, start, before in reversed(self._over):
+            os.pwrite(fd, before, start)
         if self._names:
             self._names.undo()
         os._exit(CRASHED)
 
     def _write(self, fd: int, data: Buffer) -> int:
         with self.lock:
-            found = os.fstat(fd)
-            inode = (found.st_dev, found.st_ino)
+            inode = _inode(fd)
             if inode not in self._unsynced:
-                self._unsynced[inode] = (os.dup(fd), found.st_size)
+                self._unsynced[inode] = (os.dup(fd), os.fstat(fd).st_size)
             written = self._real[0](fd, data)
             self._ours[inode] = _how_it_is(fd)
             return written
 
+    def _overwrite(self, fd: int, data: bytes, start: int, path: Path) -> None:
+        with self.lock:
+            self._over.append((_inode(fd), os.dup(fd), start, os.pread(fd, len(data), start)))
+        self._overwrites(fd, data, start, path)
+
     def _sync(self, fd: Any, real: Callable[[Any], None]) -> None:
         real(fd)
         with self.lock:
-            found = os.fstat(fd)
-            held = self._unsynced.pop((found.st_dev, found.st_ino), None)
+            held = self._unsynced.pop(_inode(fd), None)
             if held is not None:
                 os.close(held[0])
+            self._over = [each for each in self._over if each[0] != _inode(fd)]
+
+
+def _inode(fd: int) -> tuple[int, int]:
+    found = os.fstat(fd)
+    return found.st_dev, found.st_ino
 
 
 def _how_it_is(fd: int) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.conftest import git
 from tests.store.place import DEV, FEATURE, NESTED, PM, PM_NESTED, TASK, Place
 from tests.torture import reader
 from tests.torture.explorer import Case
-from tests.torture.explorer_operations import SEEDED
+from tests.torture.explorer_operations import SECRET, SEEDED
 from tests.torture.explorer_power import How
 from tests.torture.explorer_wire import Job, Lane
 from tests.torture.reader import Files
@@ -47,6 +48,8 @@ class SessionCase(Case):
 
     def restarted(self, lane: Lane, acked: list[str]) -> None:
         again = lane.done(self.job(op="open" if self.op in BESIDE_ANOTHER else self.op))
+        if self.op == "scrub":
+            lane.done(self.job(op="open"))  # documents name records by their hash
         self._check(self.place, [*dict.fromkeys([*acked, *again.acked])], True)
         assert reader.temps(self.root) == []
         for files in self._sessions():
@@ -162,6 +165,24 @@ def overwritten(place: Place, lane: Lane) -> None:
     place.pm.journal.write_bytes(backup)
 
 
+def lossy(place: Place, lane: Lane) -> None:
+    """The index knows a message that is in no file any more."""
+    seeded(place, lane)
+    data = place.pm.journal.read_bytes()
+    (place.root / "backup").write_bytes(data)
+    (line,) = [line for line in data.splitlines(keepends=True) if SECRET in line]
+    place.pm.journal.write_bytes(data.replace(line, b"\0" * (len(line) - 1) + b"\n"))
+    for path in [place.pm.chat, *place.kept.glob("*.z")]:
+        path.unlink()
+
+
+def listed(place: Place, lane: Lane) -> None:
+    """It was told so; and somebody found a backup."""
+    lossy(place, lane)
+    _do(place, lane, "open")
+    place.pm.journal.write_bytes((place.root / "backup").read_bytes())
+
+
 def in_git(place: Place, lane: Lane) -> None:
     """With a commit since its context was made, and with fields of others in that."""
     place.root.mkdir()
@@ -273,6 +294,64 @@ def put_back(place: Place, acked: list[str], again: bool) -> None:
     assert not (again and told.chat)
 
 
+def counted(place: Place, acked: list[str], again: bool) -> None:
+    """Neither is a message in the journal twice, nor one lost and not in the list."""
+    told = reader.read_journal(place.pm.journal)
+    reader.once(told, {"m0", "m2"})
+    if again:
+        assert _lost(place) == {"m1"} - {*told.arrived}
+
+
+def found_again(place: Place, acked: list[str], again: bool) -> None:
+    """The list is there until the message is."""
+    reader.once(reader.read_journal(place.pm.journal), {*SEEDED})
+    assert _lost(place) == set() if again else _lost(place) <= {"m1"}
+
+
+def _lost(place: Place) -> set[str]:
+    found = place.pm.beside(place.pm.journal, "lost")
+    return {json.loads(line)["id"] for path in found for line in path.read_bytes().splitlines()}
+
+
+def scrubbed(place: Place, acked: list[str], again: bool) -> None:
+    """No message is lost by it; once it was said, no file has the text."""
+    reader.once(reader.read_journal(place.pm.journal), {*SEEDED})
+    if "scrubbed" in acked or again:
+        parts = [zlib.decompress(path.read_bytes()) for path in place.kept.glob("*.z")]
+        whole = [path.read_bytes() for path in place.root.rglob("*") if path.is_file()]
+        assert not [data for data in [*parts, *whole] if SECRET in data]
+
+
+def remembered(place: Place, acked: list[str], again: bool) -> None:
+    """What was acknowledged counts; a line that was cut is no record."""
+    memory = place.root / ".git" / "dagentd" / "memory.jsonl"
+    records = [_record(line) for line in memory.read_bytes().splitlines()] if memory.exists() else []
+    held = [record for record in records if record]
+    said = [(record.get("by"), record.get("text")) for record in held]
+    assert "noted" not in acked or ("agent", "a note") in said
+    assert "decided" not in acked or ("user", "a decision") in said
+    assert "confirmed" not in acked or any("confirms" in record for record in held)
+    assert "withdrawn" not in acked or any("withdraws" in record for record in held)
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(line)
+    except ValueError:
+        return {}
+    return found
+
+
+def paused(place: Place, acked: list[str], again: bool) -> None:
+    """As it was last said, or as is being said."""
+    path = place.root / ".git" / "dagentd" / "paused.json"
+    told = reader.whole(path) if path.exists() else {}
+    stages = ["session paused", "project paused", "session resumed", "project resumed"]
+    now = ("project" in told) * 1 + (PM in told.get("sessions", {})) * 2
+    done = 0 if again else max((stages.index(one) + 1 for one in acked), default=0)
+    assert now in ([0] if again else [0, 2, 3, 1, 0][done : done + 2]), (told, acked)
+
+
 def glanced(place: Place, acked: list[str], again: bool) -> None:
     """At once, and not only after a start."""
     reader.once(reader.read_journal(place.pm.journal), {*SEEDED, *acked})
@@ -331,10 +410,16 @@ CASES: list[tuple[str, Prepare, Check]] = [
     ("context", in_git, in_context),
     ("restore", gone, restored),
     ("forget", seeded, forgotten),
+    ("scrub", seeded, scrubbed),
+    ("scrub", compacted, scrubbed),
+    ("remember", seeded, remembered),
+    ("pause", seeded, paused),
     ("take in", changed_by_the_app, held),
     ("take in late", seeded, held),
     ("glance", changed_by_the_app, glanced),
     ("add overwritten", seeded, in_order),
     ("open", overwritten, put_back),
     ("open", damaged, mended),
+    ("open", lossy, counted),
+    ("open", listed, found_again),
 ]

@@ -16,7 +16,7 @@ import pytest
 
 from dagentd import oneshot, paths
 from dagentd.errors import DagentdError
-from dagentd.jobs import exclude, hooks, retention, search
+from dagentd.jobs import exclude, full_text_search, hooks, retention
 from dagentd.model.project import Project
 from dagentd.settings import Settings
 from dagentd.store.registry import Registry
@@ -158,7 +158,7 @@ def _tidy(project: Project) -> None:
     with oneshot.writing(project, Settings()) as store:
         retention.remove_expired(store, 0)
         with contextlib.suppress(DagentdError):
-            search.by_reading(store, "port", None, 20)
+            full_text_search.by_reading(store, "port", None, 20)
         retention.gone_sessions(store, Settings())
         for feature in store.catalogue.features():
             store.let_go(feature)

@@ -176,6 +176,7 @@ class Daemon:
     alive: bool = False
     deaths: int = 0
     pid: int = 0
+    paused: str = ""  # before what it last paused
 
     def start(self, crash: int = 0, how: How = "kill") -> Reply:
         label = json.dumps({"since": self.since, "wall": self.wall, "torn": torn(self.root)})
@@ -195,6 +196,7 @@ class Daemon:
         while True:
             word, rest = self.lane.line()
             if word == "paused":
+                self.paused = rest
                 meanwhile()
                 self.lane.tell(json.dumps(torn(self.root)))
             elif word == "did":

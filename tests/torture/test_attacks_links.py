@@ -22,8 +22,9 @@ from dagentd.store.documents import document_writer
 from tests.conftest import SampleProject, git
 from tests.store.place import FEATURE, Place, said
 from tests.store.test_way_out import SECRET, seen
+from tests.torture.seeds import THOROUGH
 
-SECONDS = float(os.environ.get("RACE_SECONDS", "2"))
+SECONDS = float(os.environ.get("RACE_SECONDS", 10 if THOROUGH else 0.7))
 
 
 @contextlib.contextmanager
@@ -50,6 +51,7 @@ def racing(folder: Path, target: Path) -> Iterator[None]:
         link.unlink()
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("folder", ["sessions", "", "..", "../.."])
 def test_nothing_of_a_session_leads_out(tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_writer, "_APART", 0.0)
@@ -71,7 +73,7 @@ def test_nothing_of_a_session_leads_out(tmp_path: Path, folder: str, monkeypatch
                         assert SECRET not in json.dumps([session.history(), session.read("chat")])
                     finally:
                         session.leave()
-                if time.monotonic() > end:
+                if acknowledged and time.monotonic() > end:  # on a busy machine none may get through by then
                     break
     assert seen(victim.flat) == before
     assert not any(SECRET.encode() in path.read_bytes() for path in place.root.rglob("*") if path.is_file())
@@ -80,6 +82,7 @@ def test_nothing_of_a_session_leads_out(tmp_path: Path, folder: str, monkeypatch
         assert set(acknowledged) <= {message["id"] for message in session.history(limit=100_000)[0]}
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("target", ["outside", "worktree/.git"])
 def test_no_import_leads_out(tmp_path: Path, target: str) -> None:
     worktree = tmp_path / "worktree"
@@ -93,6 +96,7 @@ def test_no_import_leads_out(tmp_path: Path, target: str) -> None:
             assert SECRET not in rules(worktree)[0].text
 
 
+@pytest.mark.more
 def test_no_git_folder_leads_out(tmp_path: Path, project: SampleProject) -> None:
     """Which leaked commits of another repository into 102 of 662 contexts."""
     another = tmp_path / "another"

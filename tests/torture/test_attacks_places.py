@@ -105,7 +105,7 @@ def name(each: str | Put) -> str:
     return each if isinstance(each, str) else each.__name__.replace("_", " ")
 
 
-@pytest.mark.turns(len(KINDS))
+@pytest.mark.turns(2 * len(KINDS))
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("place", "put"), CASES, ids=name)
 def test_nothing_outside_is_changed_or_read_and_nothing_waits(hostile: Hostile, place: str, put: Put) -> None:

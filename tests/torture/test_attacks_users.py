@@ -23,6 +23,7 @@ from dagentd.rpc.client import Client
 from tests.conftest import FEATURE, SampleProject
 from tests.e2e.daemon import Daemon, until
 from tests.e2e.daemon import daemon as daemon
+from tests.patience import patience
 
 NOBODY = 54321  # a user that has no process
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -65,7 +66,7 @@ def say(text: str) -> None:
 def attempt(path: Path, method: str) -> None:
     """Ask the daemon something, and print what it says."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-        link.settimeout(20)
+        link.settimeout(patience(20))
         link.connect(str(path))
         say("connected")
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,11 +14,14 @@ from tests.torture.seeds import THOROUGH, drawn
 MESSAGES, KILLS = (10_000, 60) if THOROUGH else (60, 2)
 
 
+@pytest.mark.early
 @pytest.mark.long
 @pytest.mark.timeout(3600 if THOROUGH else 300)
-def test_nothing_is_lost_or_doubled_beside_the_app(repo: Path, daemon: Daemon) -> None:
+def test_nothing_is_lost_or_doubled_beside_the_app(
+    repo: Path, daemon: Daemon, record_property: Callable[[str, object], None]
+) -> None:
     seed = drawn()
     truth = beside_app.run(repo, daemon, seed, MESSAGES, KILLS)
     counts = ", ".join(f"{number} {what}" for what, number in sorted(truth.counts.items()))
-    sys.stdout.write(f"seed {seed}: {counts}; {len(truth.excused)} emptied while no daemon lived\n")
+    record_property("told", f"beside the app, {seed}: {counts}; {len(truth.excused)} emptied while no daemon lived")
     assert not truth.wrong

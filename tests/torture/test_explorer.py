@@ -1,5 +1,5 @@
-"""Every operation, stopped at its durable steps: by kill -9, and by a power failure. A sixth of the operations at a
-time, at the steps that leave another disk behind, and of many at every third; all at all in `make torture`."""
+"""Every operation, stopped at its durable steps: by kill -9, and by a power failure. A ninth of the operations at a
+time, at the steps that leave another disk behind, and of many at every third; all at all of them in `make torture`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.torture.seeds import THOROUGH
 
 Record = Callable[[str, object], None]
 # A hundred points each; a busy machine takes its time for them.
-pytestmark = [pytest.mark.turns(6), pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.turns(9), pytest.mark.timeout(1200)]
 
 
 @pytest.fixture

@@ -42,6 +42,7 @@ with injected(fault, Path("/")):
 """
 
 
+@pytest.mark.more
 @pytest.mark.timeout(900)
 def test_a_fault_at_every_step_of_the_start(daemon: Daemon, project: SampleProject, tmp_path: Path) -> None:
     """It serves all the same, or says in one sentence why not; and the next start finds all that was said. At every

@@ -81,6 +81,7 @@ def forks() -> Iterator[Lane]:
         yield one
 
 
+@pytest.mark.more
 def test_killed_many_times_nothing_acknowledged_is_lost(tmp_path: Path, forks: Lane) -> None:
     rng = random.Random(drawn())
     place, acknowledged = Place(tmp_path / "p").make(), Acknowledged()

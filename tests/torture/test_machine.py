@@ -16,7 +16,7 @@ from tests.torture.explorer_wire import lane
 from tests.torture.machine import Machine
 from tests.torture.seeds import THOROUGH, drawn
 
-EXAMPLES, STEPS = 50 if THOROUGH else 20, 25  # ten take about six seconds of one core
+EXAMPLES, STEPS = 50 if THOROUGH else 12, 25  # ten take about six seconds of one core
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +29,8 @@ def _daemon() -> Iterator[None]:
         Machine.template = None
 
 
+@pytest.mark.early
+@pytest.mark.more
 @pytest.mark.timeout(0)
 def test_any_order(record_property: Callable[[str, object], None]) -> None:
     minutes = float(os.environ.get("TORTURE_MINUTES", 0))

@@ -175,11 +175,12 @@ def test_what_is_decided_in_the_page_is_remembered(
 
 def test_it_is_used_with_the_keyboard(chromium: webdriver.Chrome, site: Site) -> None:
     chromium.get(site.base)
+    until(lambda: len(chromium.find_elements(By.CSS_SELECTOR, "[data-row]")) > 1, "the sessions")
     press(chromium, "j")
     first = text(chromium, ".chosen .row-link")
     press(chromium, "j")
     second = text(chromium, ".chosen .row-link")
-    assert first and second and first != second
+    assert first and second and first != second, (first, second, text(chromium))
     press(chromium, "k")
     assert text(chromium, ".chosen .row-link") == first
     press(chromium, Keys.ENTER)
@@ -231,7 +232,7 @@ def test_ten_thousand_messages(
         "window.longest = 0; new PerformanceObserver(found => found.getEntries().forEach("
         "each => { window.longest = Math.max(longest, each.duration) })).observe({entryTypes: ['longtask']})"
     )
-    assert "Number 9999." in text(chromium, ".message:last-of-type")
+    until(lambda: "Number 9999." in text(chromium, ".message:last-of-type"), "the last message")
 
     def first() -> int:
         return int(chromium.execute_script("return document.querySelector('.message').dataset.id.slice(1)"))
@@ -247,7 +248,7 @@ def test_ten_thousand_messages(
     record_property("told", f"longest task while 1,000 of 10,000 messages were scrolled through: {longest:.0f} ms")
     assert longest < _LONG_TASK * stretch()
     chromium.get(f"{site.base}session?id=dev-task-login-cookie-in_dev&at=n42#target")
-    assert "Number 42." in text(chromium, "#target")
+    until(lambda: "Number 42." in text(chromium, "#target"), "the message that was asked for")
     press(chromium, "G")
     until(lambda: chromium.find_elements(By.CSS_SELECTOR, "[data-id=n90]"), "later messages")
     assert complaints(chromium) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -122,6 +123,25 @@ def test_the_cookie_is_for_this_page_alone() -> None:
     assert "domain" not in told and "max-age" not in told and "expires" not in told
 
 
+@pytest.mark.parametrize("other", ['seen={"a": "b"}', "two words", "dagentd-PORT=theirs", "=", "a=\x01"])
+def test_cookies_of_other_servers_of_this_machine_keep_nobody_out(site: Site, other: str) -> None:
+    """The browser sends them to every port."""
+    theirs = other.replace("PORT", str(site.port))
+    for cookies in (f"{theirs}; {site.cookie}", f"{site.cookie}; {theirs}"):
+        assert site.ask(site.path, cookie=cookies).status == 503
+    assert site.ask(site.path, cookie=f"{theirs}; {site.cookie}x").status == 401
+
+
+def test_connections_that_ask_nothing_make_room(site: Site) -> None:
+    """Anybody on this machine can make them."""
+    with contextlib.ExitStack() as held:
+        for number in range(250):
+            idle = held.enter_context(socket.create_connection(("127.0.0.1", site.port), timeout=patience()))
+            idle.sendall(b"GET / HTTP/1.1\r\nHost:"[: number % 3 * 10])
+        answer = site.ask(site.path)
+    assert "dagentd is not running" in answer.text, answer
+
+
 def test_every_answer_forbids_scripts_frames_and_guessing(site: Site) -> None:
     answers = [site.ask(site.path), site.ask("/"), site.ask(site.path, cookie=""), site.ask(f"{site.path}page.css"),
                site.ask(site.path, host="evil.example"), site.ask(f"{site.path}nothing")]  # fmt: skip
@@ -134,6 +154,11 @@ def test_every_answer_forbids_scripts_frames_and_guessing(site: Site) -> None:
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert answer.headers["cache-control"] == "no-store"
         assert "access-control-allow-origin" not in answer.headers
+
+
+def test_a_slash_too_many_leads_nowhere(site: Site) -> None:
+    """Least of all to an address without the secret part."""
+    assert [site.ask(site.path + page).status for page in ("session/", "/", "/evil.example/")] == [404] * 3
 
 
 def test_there_is_no_websocket(site: Site) -> None:
@@ -171,5 +196,7 @@ def test_another_user_of_the_machine_gets_nothing(site: Site) -> None:
 def test_long_requests_are_refused(site: Site) -> None:
     more = {"content_type": "application/json", "origin": site.origin, "x_dagentd_token": site.token()}
     assert site.ask(f"{site.path}do", "POST", json.dumps({"verb": "x" * 100_000}), **more).status == 413
-    assert site.ask(f"{site.path}do", "POST", "{", **more).status == 400
+    for body in ("{", "[" * 60_000, '{"a": ' * 10_000):
+        assert site.ask(f"{site.path}do", "POST", body, **more).status == 400
+    assert site.ask(f"{site.path}do", "POST", '{"verb": [], "given": {}}', **more).status == 409
     assert site.ask(f"{site.path}do", "POST", '{"verb": "daemon.shutdown", "given": {}}', **more).status == 409

@@ -11,6 +11,8 @@ from urllib.parse import urlencode
 import pytest
 
 from dagentd.cli.sample import SESSION, Sample
+from dagentd.web import page_changes
+from dagentd.web.link import Link
 from tests.conftest import git
 from tests.e2e.daemon import Daemon
 from tests.patience import until
@@ -49,10 +51,12 @@ def test_a_session_is_read_page_by_page(opened: Site, daemon: Daemon) -> None:
     for number in range(130):
         add(daemon, SESSION, "user", f"Line {number}", id=f"m{number:03}")
     every = [each["id"] for each in daemon.call("session.getHistory", sessionId=SESSION, limit=1000)["messages"]]
-    last = ids(opened.read(session_at()))
-    assert last == every[-50:]
-    before = ids(opened.read(session_at(before=last[0])))
-    assert before == every[-100:-50]
+    end = opened.read(session_at())
+    last = ids(end)
+    assert last == every[-50:] and " data-tail" in end, "where what comes is added"
+    earlier = opened.read(session_at(before=last[0]))
+    before = ids(earlier)
+    assert before == every[-100:-50] and " data-tail" not in earlier
     assert ids(opened.read(f"messages?{urlencode({'id': SESSION, 'after': before[-1]})}")) == last
     around = opened.read(session_at(at=every[5]))
     assert every[5] in ids(around) and f'id="target" data-id="{every[5]}"' in around
@@ -96,6 +100,13 @@ def test_what_others_wrote_stays_text_in_every_view(daemon: Daemon, shop: Sample
             assert re.search(r"<[^>]*\son\w+=", re.sub(r'"[^"]*"', '""', page)) is None, path
             assert re.search(r'href="\s*(?:javascript|data|vbscript|file):', page, re.IGNORECASE) is None, path
             assert re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e\u2066-\u2069]", page.replace("\n", "")) is None, path
+
+
+def test_a_compaction_that_gains_nothing_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"proposalId": "p1", "messages": [{"id": "m1"}], "tokensBefore": 840, "tokensAfter": 891}
+    monkeypatch.setattr(Link, "call", lambda *_, **__: found)
+    done = page_changes.do(Link(), {"verb": "preview", "given": {"sessionId": SESSION}})
+    assert "Nothing is gained" in done["told"] and "dialog" not in done
 
 
 def test_verbs_do_on_disk_what_they_say(opened: Site, daemon: Daemon, shop: Sample) -> None:

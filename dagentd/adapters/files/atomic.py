@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 from dagentd.adapters.files import beneath, disk, fileio, marks
 from dagentd.errors import from_oserror
@@ -21,8 +20,6 @@ from dagentd.errors import from_oserror
 # Temp files: under which name a whole file is written before it gets its own, and what a crash left of such.
 
 _numbers = itertools.count(1)
-
-T = TypeVar("T")
 
 
 class Temps:
@@ -40,17 +37,14 @@ class Temps:
 
     def create(self, target: Path) -> tuple[Path, int]:
         """A new file that is to get the target's name, open."""
-        return self._named(target, disk.create)
-
-    def _named(self, target: Path, make: Callable[[Path], T]) -> tuple[Path, T]:
         serial = f"{os.getpid()}-{next(_numbers)}{disk.TEMP}"
         if self._folder is not None and target.parent not in self._apart:
             with contextlib.suppress(FileNotFoundError):  # somebody removed the folder; the next start makes it
                 # The name's beginning is for people who look; 40 characters of any kind leave room for the rest.
                 temp = self._folder / f".{target.name[:40]}.{self._mark(target)}.{serial}"
-                return temp, make(temp)
+                return temp, disk.create(temp)
         temp = target.with_name(f".{target.name}.{serial}")
-        return temp, make(temp)
+        return temp, disk.create(temp)
 
     def keep_beside(self, target: Path) -> None:
         """Nothing can be renamed to it from our folder: another file system, a bind mount, another quota."""

@@ -15,8 +15,7 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
-from dagentd import paths
-from dagentd.errors import DagentdError, NotAllowed
+from dagentd.errors import NotAllowed
 from dagentd.model.project import Project
 
 TREE, WORKTREES = ".dagent", ".dagent-worktrees"
@@ -156,18 +155,15 @@ def _confined(folder: str) -> tuple[str, str, int] | None:
         if f"{folder}/".startswith(f"{root}/"):
             return root, folder[len(root) + 1 :] or ".", _NO_LINKS
     at, root, inside = max((f"{folder}/".rfind(inside), root, inside) for inside, root in _INSIDE)
-    if at < 0 or (inside == _AGX and f"{folder[:at]}{_AGX}" == _own_agx()):
+    if at < 0 or (inside == _AGX and _is_home(folder[:at])):
         return None
     at += len(root)
     return folder[:at] or "/", folder[at + 1 :], 0
 
 
-def _own_agx() -> str:
-    """The user's own, which no repository brings along, and which may be a link to wherever they keep such."""
-    try:
-        return f"{paths.agx_dir()}/"
-    except DagentdError:  # who has no home has none
-        return ""
+def _is_home(folder: str) -> bool:
+    """The user's: the .agx there no repository brings along, and it may be a link to wherever they keep such."""
+    return (folder or "/") == str(Path(os.path.expanduser("~")))
 
 
 def _beneath(root: str, way: str, resolve: int, flags: int, told: str) -> int:

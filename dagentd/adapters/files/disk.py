@@ -7,12 +7,11 @@ import ctypes
 import errno
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from dagentd.adapters.files import beneath
-from dagentd.errors import from_oserror
+from dagentd.errors import explained as explained
 
 TEMP = ".dagentd-tmp"  # how the name of a temp file ends
 _EXCHANGE, _NOREPLACE, _AT_FDCWD = 2, 1, -100
@@ -210,12 +209,3 @@ def is_missing(path: str | Path) -> bool:
     except OSError as error:
         return isinstance(error, FileNotFoundError | NotADirectoryError)
     return False
-
-
-@contextlib.contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Say what the system refused in one sentence with the file and what to do."""
-    try:
-        yield
-    except OSError as error:
-        raise from_oserror(error, path) from error

@@ -8,8 +8,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from dagentd.adapters.files import beneath, disk, marks
-from dagentd.errors import CorruptFile, NotAllowed, NotFound, from_oserror
+from dagentd.adapters.files import beneath
+from dagentd.errors import CorruptFile, NotAllowed, NotFound, explained, from_oserror
 
 DOCUMENT_LIMIT = 16 << 20
 CHAT_LIMIT = 1 << 30  # a chat of 50 000 messages is 60 MB and is read
@@ -19,13 +19,6 @@ _PART = 1 << 20
 
 def digest(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
-
-
-def mark(path: Path, data: bytes) -> str:
-    """By which a file that holds these bytes is known again, also after a reboot, which may give devices other numbers.
-    Whoever writes the same bytes once more gives it another time. Empty if there is none."""
-    found = marks.of(path)
-    return f"{digest(data).hex()[:32]} {found[3]}" if found else ""
 
 
 def read(path: Path, limit: int = DOCUMENT_LIMIT, root: Path | None = None) -> bytes:
@@ -80,7 +73,7 @@ def _read_regular(fd: int, path: Path, limit: int) -> bytes:
             path=path,
             hint="Move the file away; dagentd leaves it as it is.",
         )
-    with disk.explained(path):
+    with explained(path):
         return read_fd(fd, limit)
 
 
@@ -109,7 +102,7 @@ def holds(path: Path, data: bytes) -> bool:
     """Whether a file has just these bytes; False if there is none. Compared in parts: a second copy of a long chat in
     memory takes longer to come by than all else here."""
     try:
-        with disk.explained(path):
+        with explained(path):
             fd = descriptor(path)
     except NotFound:
         return False

@@ -31,6 +31,13 @@ def of_status(status: os.stat_result) -> Mark:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
+def of_content(path: Path, digest: bytes) -> str:
+    """By which a file that holds these bytes is known again, also after a reboot, which may give devices other numbers.
+    Whoever writes the same bytes once more gives it another time. Empty if there is none."""
+    found = of(path)
+    return f"{digest.hex()[:32]} {found[3]}" if found else ""
+
+
 def names_of(path: Path) -> int:
     """How many a file has; 0 if it is not there."""
     try:

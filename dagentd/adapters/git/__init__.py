@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from dagentd.adapters.files import beneath, disk, fileio, marks
+from dagentd.adapters.files import beneath, disk, fileio, settling
 from dagentd.adapters.git.command import ask
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed, NotFound
 from dagentd.model.project import Project
-from dagentd.waiting import pause
 
 _POINTER, _CONFIG = 1 << 13, 1 << 20  # bytes: a path has at most 4096
 # `\s` would take line breaks too, and a megabyte of these took hours in which no other thread could run.
@@ -167,28 +167,26 @@ def head(worktree: Path, own: Path | None = None) -> Head:
     if own is None:
         raise NotFound("is not the worktree of a git repository", path=worktree, hint="Try `git status` there.")
     with disk.explained(own / "HEAD"):
-        content = b"" if (own / "HEAD").is_symlink() else _settled(own / "HEAD")
+        named = partial(_named, own / "HEAD")
+        link = (own / "HEAD").is_symlink()
+        content = b"" if link else settling.read_when_settled(own / "HEAD", named, _PATIENCE, _REF_LIMIT)
         if not content or content == b"ref: " + _NO_BRANCH:
             return _as_git_says(worktree, own)
         return _resolved(own, content)
 
 
-def rebasing(worktree: Path) -> bool:
-    """A rebase or `git am` is under way: HEAD moves many times before it means something."""
-    own = git_dir(worktree)
+def rebasing(worktree: Path, own: Path | None = None) -> bool:
+    """A rebase or `git am` is under way: HEAD moves many times before it means something. `own` as `head` has it."""
+    own = own or git_dir(worktree)
     return own is not None and any((own / name).is_dir() for name in ("rebase-merge", "rebase-apply"))
 
 
-def _settled(file: Path) -> bytes:
+def _named(file: Path, content: bytes) -> bytes:
     """`git worktree add` first writes a HEAD of zeros, and other programs may truncate it and write; git itself puts
     it in place by a rename."""
-    while not (content := fileio.read(file, _REF_LIMIT).strip()).strip(b"0"):
-        if marks.age(file, content) > _PATIENCE:
-            marks.settled(file)
-            raise CorruptFile("names no commit yet", path=file, hint="Try `git symbolic-ref HEAD refs/heads/main`.")
-        pause(0.005)
-    marks.settled(file)
-    return content
+    if not content.strip().strip(b"0"):
+        raise CorruptFile("names no commit yet", path=file, hint="Try `git symbolic-ref HEAD refs/heads/main`.")
+    return content.strip()
 
 
 def _resolved(own: Path, content: bytes) -> Head:

@@ -140,14 +140,16 @@ class Snapshot:
     notes: tuple[str, ...]  # what could not be read and why, in a sentence each
 
 
-def snapshot(worktree: Path, own: Path | None = None, *, commits: int, depth: int, entries: int) -> Snapshot:
+def snapshot(
+    worktree: Path, own: Path | None = None, where: Head | None = None, *, commits: int, depth: int, entries: int
+) -> Snapshot:
     """Read HEAD, the last commits and the structure as far as they can be read, with notes on the rest: it raises
-    nothing that a repository could cause. `own` is its git folder, where that was looked up before."""
+    nothing that a repository could cause. `own` is its git folder and `where` its HEAD, where that was looked up."""
     from dagentd.adapters.git import libgit
 
     try:
         check_no_pipes(worktree, own)
-        where = head(worktree, own)
+        where = where or head(worktree, own)
     except DagentdError as error:
         return unread(error, worktree)
     try:
@@ -166,7 +168,7 @@ class Reading:
 
     def __init__(self, objects: Objects, worktree: Path, where: Head, own: Path | None = None) -> None:
         self._objects = objects
-        self._worktree, self._own = worktree, own
+        self._worktree, self._own = worktree, own or git.git_dir(worktree)
         self._head = where
         self._notes: list[str] = []
 
@@ -190,8 +192,7 @@ class Reading:
             return ()
         ids = self._objects.history(self._head.commit, count)
         found = tuple(Commit(id, subject(raw or b"")) for id, raw in zip(ids, self._objects.read(ids), strict=True))
-        own = self._own or git.git_dir(self._worktree)
-        if len(found) < count and own is not None and (git.common_dir(own) / "shallow").is_file():
+        if len(found) < count and self._own and (git.common_dir(self._own) / "shallow").is_file():
             self._notes.append("This is a shallow clone: older commits are not here.")
         return found
 
@@ -216,8 +217,7 @@ class Reading:
         return top.entries
 
     def _untracked(self, tracked: Sequence[Entry]) -> tuple[list[Entry], int]:
-        own = self._own or git.git_dir(self._worktree)
-        if own is None or git.is_bare(own):
+        if self._own is None or git.is_bare(self._own):
             return [], 0
         return untracked(self._objects, self._worktree, tracked)
 

@@ -155,7 +155,8 @@ class Watch:
             if gathered.early:
                 return Batch(paths, frozenset(), False, True, gathered.contents) if paths else None
             changed = paths | gathered.suspects | gathered.crowded
-            missed = self._coverage.cover(wanted if gathered.lost else self._followed.concerned(changed))
+            concerned = wanted if gathered.lost else self._followed.concerned(changed)
+            missed = self._coverage.cover(concerned) if concerned else set()
             folders = wanted & (gathered.folders | gathered.crowded | missed)
         return Batch(paths, folders, gathered.lost) if paths or folders or gathered.lost else None
 

@@ -9,10 +9,10 @@ from typing import Any
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, DagentdError, expected
 from dagentd.jobs.compaction.proposal import LOCAL, Proposer
-from dagentd.jobs.compaction.proposal import How as How
 from dagentd.jobs.compaction.proposal import Proposal as Proposal
-from dagentd.jobs.compaction.scales import Scales as Scales
+from dagentd.jobs.scales import Scales, metrics
 from dagentd.jobs.token_sizes import room
+from dagentd.model.compaction import How as How
 from dagentd.model.compaction.items import Item, items_of
 from dagentd.model.compaction.operations import Change, compared
 from dagentd.model.documents import version_of
@@ -38,13 +38,14 @@ class Compactor:
         return Proposer(session, settings, self.ledger, parts).propose(how)
 
     def compact(self, session: Session, settings: Settings, how: How) -> dict[str, Any]:
-        """Propose and apply, and tell whoever listens. CompactionFailed leaves all as it was; so does Conflict, if the
-        session changed meanwhile."""
+        """Propose and apply. CompactionFailed leaves all as it was; so does Conflict, if it changed meanwhile."""
         if how.again:
             session.before(LOCAL)  # what cannot be done again is refused before anybody hears of a start
         with self._announced(session, self.scales.exactly(session, settings).total):
             found = self.propose(session, settings, how)
-            return self._nothing(session) if found is None else self._apply(session, found, late=found.backend != LOCAL)
+            if found is None:  # whoever was told of the start is told of the end
+                return {"method": None, **_complete(session, 0, 0, version_of(session.checkpoint()), clock.stamp())}
+            return self._apply(session, found, late=found.backend != LOCAL)
 
     def apply(self, session: Session, proposal: Proposal) -> dict[str, Any]:
         """Exactly what was proposed; Conflict if the session is not as it was then."""
@@ -66,19 +67,14 @@ class Compactor:
 
     def _apply(self, session: Session, proposal: Proposal, *, late: bool = False) -> dict[str, Any]:
         """`late`: it may take the place of what was done without a model while one was asked."""
-        version = session.compact(proposal.start, proposal.ids, proposal.checkpoint, late=late)
-        count, reclaimed = len(proposal.turns), proposal.reclaimed
+        version = session.compact(proposal.start, [turn.id for turn in proposal.turns], proposal.checkpoint, late=late)
+        count, reclaimed = len(proposal.turns), max(0, proposal.parts.total - proposal.total_after)
         note = {key: told for key in ("note", "remains") if (told := getattr(proposal, key))}
         sizes = {"messages": count, "before": proposal.parts.total, "after": proposal.total_after, "outcome": "done"}
-        dropped = {"dropped": proposal.dropped} if proposal.dropped else {}
-        about = {"method": proposal.backend, "model": proposal.model, **sizes, **dropped, **note}
-        self.ledger.compacted(_about(session) | about)
+        about = {"method": proposal.backend, "model": proposal.model, **sizes, **note}
+        self.ledger.compacted(_about(session) | about | ({"dropped": proposal.dropped} if proposal.dropped else {}))
         at = proposal.checkpoint["compactionInfo"]["compactedAt"]
         return {"method": proposal.backend, **_complete(session, count, reclaimed, version, at), **note}
-
-    def _nothing(self, session: Session) -> dict[str, Any]:
-        """Who was told of the start is told of the end, also where there was nothing to do."""
-        return {"method": None, **_complete(session, 0, 0, version_of(session.checkpoint()), clock.stamp())}
 
     def undo(self, session: Session) -> dict[str, Any]:
         """The last compaction not yet undone is taken back."""
@@ -104,20 +100,7 @@ class Compactor:
 
     def metrics(self, session: Session, settings: Settings) -> dict[str, Any]:
         """The figures of a session's compactions, and what the ledger has of it."""
-        checkpoint = session.checkpoint() or {}
-        stats, parts = session.document().get("stats", {}), self.scales.exactly(session, settings)
-        return {
-            "totalCompactions": stats.get("totalCompactions", 0),
-            "lastCompactionAt": stats.get("lastCompactionAt"),
-            "totalTokensSaved": _saved(checkpoint),
-            "checkpointVersion": version_of(checkpoint),
-            "checkpointTokens": parts.checkpoint,
-            "tokens": parts.total,
-            "backend": checkpoint.get("backend"),
-            "model": checkpoint.get("model"),
-            "undoable": session.undoable,
-            "history": self.ledger.of_session(str(session.project.root), session.id),
-        }
+        return metrics(session, settings, self.scales, self.ledger)
 
 
 def _about(session: Session) -> dict[str, Any]:
@@ -130,12 +113,6 @@ def _complete(session: Session, count: int, reclaimed: int, version: int, at: st
         new_checkpoint_version=version, compacted_at=at,
     )  # fmt: skip
     return {"messagesCompacted": count, "tokensReclaimed": reclaimed, "checkpointVersion": version}
-
-
-def _saved(checkpoint: dict[str, Any]) -> int:
-    tokens = checkpoint.get("tokens")
-    saved = tokens.get("totalSaved") if isinstance(tokens, dict) else 0
-    return saved if isinstance(saved, int) else 0
 
 
 # --- a proposal as others read it ------------------------------------------------------------------------------
@@ -169,9 +146,7 @@ def _shown(change: Change) -> dict[str, Any]:
 
 
 def _item(item: Item) -> dict[str, Any]:
-    return {"id": item.id, "list": item.list, "text": item.text, "sources": list(item.sources)} | (
-        {"quote": item.quote} if item.quote else {}
-    )
+    return {key: value for key, value in item.raw().items() if key in ("id", "list", "text", "sources", "quote")}
 
 
 # --- what was done so far, as others read it -------------------------------------------------------------------

@@ -1,11 +1,10 @@
-"""Calls of a model for one compaction: of the one that the settings and the keys of this process allow, within their
-time and the caps, and all in the ledger."""
+"""Calls of a model for one compaction: the one that settings and keys allow, within time and caps, in the ledger."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dagentd.adapters import clock
 from dagentd.adapters.models import Answer, CallFailed, Question, anthropic_sdk, claude_cli
@@ -38,8 +37,7 @@ class Backend:
 
 
 def chosen(settings: Compaction, environment: Mapping[str, str] = os.environ) -> Backend | None:
-    """None: `local`. `auto` calls a model only if this process was given a key; one that was exported for other tools
-    counts only for who names the backend."""
+    """None: `local`. `auto` needs a key of this process; what other tools export counts only for a named backend."""
     if settings.backend == "claude-cli":
         return Backend("claude-cli", lambda question: claude_cli.ask(question, settings.base_url))
     given = settings.api_key_command or environment.get("DAGENTD_API_KEY")
@@ -119,14 +117,12 @@ class ModelCalls:
             unknown = error.kind in _UNKNOWN and not error.given
             given, answered = (wanted, 0) if unknown else (error.given, error.answered)
             ill, price = error.kind not in _NOT_ITS_OWN, spend.cost(model, given, answered)
-            self._ledger.end(
-                name, error.kind, failed=ill, given=given, answered=answered, cost=price, retry_after=error.retry_after
-            )
+            self._ledger.end(name, error.kind, failed=ill, given=given, answered=answered, cost=price,
+                             retry_after=error.retry_after)  # fmt: skip
             raise
         cost = answer.cost if answer.cost is not None else spend.cost(model, answer.given, answer.answered)
-        self._ledger.end(
-            name, "answered", failed=False, given=answer.given, answered=answer.answered, cost=cost, counted=counted
-        )
+        self._ledger.end(name, "answered", failed=False, given=answer.given, answered=answer.answered, cost=cost,
+                         counted=counted)  # fmt: skip
         return answer
 
 
@@ -146,15 +142,12 @@ class Asked:
     dropped: int = 0  # operations that were not accepted
     failure: CallFailed | LimitReached | None = None
 
-    def take(self, operations: Sequence[Operation], at: str) -> None:
-        self.record = perform(self.record, operations, at)
-
 
 def compacted(calls: ModelCalls, record: Record, turns: Sequence[Turn], at: str, size: int) -> Asked:
-    """The record afterwards, of about `size` items. What one portion came to is not lost through a later one;
-    CallFailed or LimitReached if the first cannot be had."""
+    """The record afterwards, of about `size` items; CallFailed or LimitReached if the first portion cannot be had."""
     aliases = {turn.id: f"m{number}" for number, turn in enumerate(turns, 1)}
-    asked, room, halvings, system = Asked(record, list(turns)), _ROOM, _HALVINGS, prompt.system(size)
+    asked, room, halvings = Asked(record, list(turns)), _ROOM, _HALVINGS
+    system = prompt.SYSTEM.replace("{size}", str(size))
     while asked.rest:
         spare = int(room / calls.factor()) - calls.count(system) - calls.count(prompt.record(asked.record))
         portion = first_portion(asked.rest, aliases, max(spare, room // 8), calls.count)
@@ -168,11 +161,13 @@ def compacted(calls: ModelCalls, record: Record, turns: Sequence[Turn], at: str,
                 raise
             asked.failure = error
             break
-        asked.take(operations, at)
+        asked.record = perform(asked.record, operations, at)
         asked.dropped += dropped
         asked.rest = asked.rest[len(portion.turns) :]
-    asked.take(_passed_over(asked.record, turns[: len(turns) - len(asked.rest)]), at)
-    return asked
+    # A model that forgets, or was talked into forgetting, must not cost what the user demanded.
+    orders = local.uncovered_orders(asked.record.items, turns[: len(turns) - len(asked.rest)])
+    forgotten = [Add("decisions", order.text, (order.source,), passed_over=True) for order in orders]
+    return replace(asked, record=perform(asked.record, forgotten, at))
 
 
 def _answered(calls: ModelCalls, system: str, record: Record, portion: Portion) -> tuple[list[Operation], int]:
@@ -181,15 +176,14 @@ def _answered(calls: ModelCalls, system: str, record: Record, portion: Portion) 
     room = sum(map(calls.count, (system, held, portion.sent))) // _SHORT
     judge = Judge(record, portion.turns)
     answer = calls.ask(system, portion.sent, held).text
-    found = answers.operations_in(answer)
-    if found is None:
-        spare = room - calls.count(prompt.SYSTEM_FORM)
-        found = answers.operations_in(calls.ask(prompt.SYSTEM_FORM, fitting(redacted(answer), spare, calls.count)).text)
-        good, bad = judge.judge(found or ())
-    else:
+    if (found := answers.operations_in(answer)) is not None:
         good, bad = judge.judge(found)
         more = _put_right(calls, judge, bad, room) if bad else []
         good, bad = [*good, *more], bad[len(more) :]
+    else:
+        short = fitting(redacted(answer), room - calls.count(prompt.SYSTEM_FORM), calls.count)
+        found = answers.operations_in(calls.ask(prompt.SYSTEM_FORM, short).text)
+        good, bad = judge.judge(found or ())
     if found is None or (bad and not good):
         told = bad[0].why if bad else "it has no operations"
         raise CallFailed("refused", f"the answer was not accepted: {told}")
@@ -207,12 +201,6 @@ def _put_right(calls: ModelCalls, judge: Judge, bad: Sequence[Bad], room: int) -
     except (CallFailed, LimitReached):
         return []
     return judge.judge((found or [])[: len(bad)])[0]
-
-
-def _passed_over(record: Record, turns: Sequence[Turn]) -> list[Operation]:
-    """A model that forgets, or was talked into forgetting, must not cost what the user demanded."""
-    orders = local.uncovered_orders(record.items, turns)
-    return [Add("decisions", order.text, (order.source,), passed_over=True) for order in orders]
 
 
 # --- portions that fit into one call, by what is really sent ---------------------------------------------------

@@ -15,7 +15,7 @@ from dagentd.jobs.compaction.asking import Backend, ModelCalls
 from dagentd.jobs.token_sizes import budget_of, calibration
 from dagentd.model import conversation, ids, sections
 from dagentd.model.budget import Parts
-from dagentd.model.compaction import checkpoints, local
+from dagentd.model.compaction import How, checkpoints, local
 from dagentd.model.compaction.checkpoints import Done
 from dagentd.model.compaction.items import Record, record_of
 from dagentd.model.compaction.operations import Change, compared
@@ -40,20 +40,10 @@ _PARTS = {
 
 
 @dataclass(frozen=True)
-class How:
-    """`forced`: a user asked for it. `seconds` is how long a model may take; none at all means `local`."""
-
-    forced: bool = False
-    again: bool = False
-    seconds: float | None = None
-
-
-@dataclass(frozen=True)
 class Proposal:
-    """`note` says why `local` did it where a model was meant to, `remains` what it is full of if it is still over its
-    threshold then; `dropped` counts operations of a model that were not accepted. `parts` are the sizes before; `after`
-    is the size of the checkpoint, and `freed` of the messages that leave. What these say is not held: proposals may
-    wait for days."""
+    """`note` says why `local` did it where a model was meant to, `remains` what it is full of if still over its limit;
+    `dropped` counts operations that were not accepted. `parts` are the sizes before, `after` that of the checkpoint,
+    and `freed` of the messages that leave. What these say is not held: proposals may wait for days."""
 
     id: str
     start: Snapshot
@@ -71,17 +61,9 @@ class Proposal:
     dropped: int = 0
 
     @property
-    def ids(self) -> list[str]:
-        return [turn.id for turn in self.turns]
-
-    @property
     def total_after(self) -> int:
         """The size of the session afterwards; a short one may become longer by it."""
         return self.parts.total - self.freed - self.parts.checkpoint + self.after
-
-    @property
-    def reclaimed(self) -> int:
-        return max(0, self.parts.total - self.total_after)
 
 
 @dataclass(frozen=True)
@@ -89,12 +71,9 @@ class _Work:
     """The messages to compact; `freed` is the size of those that leave."""
 
     start: Snapshot
+    record: Record
     turns: list[Turn]
     freed: int
-
-    @property
-    def record(self) -> Record:
-        return record_of(self.start.checkpoint)
 
 
 class Proposer:
@@ -114,25 +93,24 @@ class Proposer:
             try:
                 return self._by_model(backend, work, how)
             except (CallFailed, DagentdError) as error:
-                note = _in_words(backend.name, error)
+                note = f"{backend.name}: {redacted(str(error))}"
                 if isinstance(error, CallFailed) and error.kind == "stopped":
                     raise CompactionFailed(note, hint="It is done when dagentd runs again.") from None
         if how.again:
             hint = "The checkpoint is as it was; `dagentd config` shows compaction.backend."
             raise CompactionFailed(note or "there is no model to ask", hint=hint)
-        return replace(self._by_rules(work), note=note)
+        record, left = self._ruled(work.record, work.turns, self._room(work))
+        return replace(self._made(work, record, LOCAL, None, left), note=note)
 
     def _work(self, how: How) -> _Work:
         start = self._session.before(LOCAL) if how.again else self._session.snapshot()
         turns = [turn(redacted_value(seen.raw) | {"id": seen.id}) for seen in right_of_way.behind(start.messages)]
-        held = right_of_way.behind(start.messages)
-        sizes = {seen.id: self._tokens(conversation.message(seen.raw).piece) for seen in held}
+        sizes = {seen.id: self._tokens(conversation.message(seen.raw).piece) for seen in start.messages}
         leave = turns if how.again else self._leaving(turns, [sizes[each.id] for each in turns], how)
-        return _Work(start, leave, sum(sizes[each.id] for each in leave))
+        return _Work(start, record_of(start.checkpoint), leave, sum(sizes[each.id] for each in leave))
 
     def _leaving(self, turns: list[Turn], sizes: list[int], how: How) -> list[Turn]:
-        """A conversation goes on better from its last words than from a report about them; but who asks for a
-        compaction of a chat that is all recent wants one."""
+        """The last words say more than a report of them; but who asks for a compaction of what is recent wants one."""
         pinned, most = set(pinned_messages(self._session.fields)), self._settings.budget.limit // 10
         keep = min(self._settings.compaction.keep_recent_tokens, most)
         found = leaving(turns, sizes, pinned, keep)
@@ -150,16 +128,13 @@ class Proposer:
         record, note, left = asked.record, "", 0
         if asked.failure is not None:
             record, left = self._ruled(record, asked.rest, self._room(work))
-            note = f"{_in_words(backend.name, asked.failure)}; the last {len(asked.rest)} messages without a model"
+            told = f"{backend.name}: {redacted(str(asked.failure))}"
+            note = f"{told}; the last {len(asked.rest)} messages without a model"
         made = self._made(work, record, backend.name, calls.model, left)
         return replace(made, note=note, dropped=asked.dropped)
 
-    def _by_rules(self, work: _Work) -> Proposal:
-        record, left = self._ruled(work.record, work.turns, self._room(work))
-        return self._made(work, record, LOCAL, None, left)
-
     def _ruled(self, record: Record, turns: list[Turn], room: int) -> tuple[Record, int]:
-        at, commits = clock.stamp(), self._commits(turns)
+        commits, at = self._commits(turns), clock.stamp()
         return local.compacted(record, right_of_way.behind(turns), room, self._tokens, at, commits)
 
     def _commits(self, turns: list[Turn]) -> list[tuple[str, str]]:
@@ -182,13 +157,13 @@ class Proposer:
         document = checkpoints.after(before, record, left, done, loop, self._session.id)
         after = self._tokens(sections.checkpoint(Checkpoint.parse({**document, "version": 1})))
         document["tokens"]["checkpoint"] = after
-        start, turns = work.start.named(), tuple(each.named() for each in work.turns)
+        start = replace(work.start, messages=tuple(replace(seen, raw={}) for seen in work.start.messages))
+        turns = tuple(Turn(each.id, each.role, each.at, "", "") for each in work.turns)
         return Proposal(uuid.uuid4().hex[:12], start, turns, document, tuple(changes), left, backend, model,
                         self._parts, after, work.freed, remains=self._remains(after, work.freed))  # fmt: skip
 
     def _room(self, work: _Work) -> int:
-        """Tokens for the checkpoint: what the settings allow, less where that would leave it over the target; but never
-        so little that nothing could be said."""
+        """Tokens for the checkpoint: what the settings allow, less where that is over the target; but never too few."""
         most = self._settings.compaction.checkpoint_tokens
         rest = replace(self._parts, checkpoint=0, messages=max(0, self._parts.messages - work.freed))
         budget = budget_of(self._settings)
@@ -208,13 +183,8 @@ class Proposer:
         return self._factors.tokens(tokens.count(text), self._model)
 
 
-def _in_words(backend: str, error: Exception) -> str:
-    return f"{backend}: {redacted(str(error))}"
-
-
 def _plan_of(session: Session) -> dict[str, Any] | None:
-    """A task's plan.json, which the Ralph Loop keeps, without secrets. None where there is none, or none that can be
-    read: a compaction does not wait for it."""
+    """A task's plan.json, kept by the Ralph Loop, redacted; None where it cannot be read: nothing waits for it."""
     task = session.fields.get("taskId")
     if not ids.is_safe(task):
         return None

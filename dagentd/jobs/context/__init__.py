@@ -12,8 +12,7 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.errors import DagentdError, NotAllowed, NotFound
-from dagentd.jobs.context import checkouts, feature_parts
-from dagentd.jobs.context.checkouts import Checkout
+from dagentd.jobs.context.checkouts import Checkout, View
 from dagentd.jobs.context.checkouts import Checkouts as Checkouts
 from dagentd.jobs.context.feature_parts import FeatureParts
 from dagentd.jobs.token_sizes import Sizes
@@ -22,7 +21,7 @@ from dagentd.model.compaction import ralph
 from dagentd.model.cutting import Cut
 from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.settings import Settings
-from dagentd.store.layout import layout, watch_plan
+from dagentd.store.layout import layout
 from dagentd.store.memory import Entry
 from dagentd.store.store import Store
 from dagentd.waiting import pause
@@ -32,14 +31,8 @@ from dagentd.waiting import pause
 # Of context.max_claude_md_tokens, each part may have one part in so many.
 _SHARES = {"claudeMd": 1, "agentsMd": 1, "projectMd": 2, "spec": 2, "featureGoal": 10, "taskDescription": 10}
 _PLANNERS = ("pm", "feature")  # who is told of all tasks
-_ATTACHED, _BYTES_PER_TOKEN = 4, 3
 _NOTES = 50
 _REMEMBERED = 50  # of what a user decided, and of what agents noted, the newest
-
-
-def attachment_room(settings: Settings) -> int:
-    """For the texts of all attachments together, in bytes."""
-    return settings.context.max_claude_md_tokens // _ATTACHED * _BYTES_PER_TOKEN
 
 
 class Plan:
@@ -50,21 +43,23 @@ class Plan:
         remembered: Sequence[Entry] = (),
     ) -> None:  # fmt: skip
         self._feature, self._dag, self._sizes = feature, parts.dag, Sizes(settings)
-        self.looked_at = {*parts.looked_at, project.memory_file}
+        self.looked_at = {project.memory_file}  # beside those parts
         self._most = settings.context.max_claude_md_tokens
-        self._notes = [*checkout.notes, *parts.notes]
+        view, rules = checkout.view, checkout.rules
+        self._notes = [*view.notes, *rules.notes, *parts.notes]
         self._texts = {
-            "claudeMd": checkout.claude_md, "agentsMd": checkout.agents_md, "projectMd": checkout.project_md,
+            "claudeMd": rules.claude_md, "agentsMd": rules.agents_md, "projectMd": rules.project_md,
             "spec": parts.spec, "featureGoal": parts.goal,
         }  # fmt: skip
         self._cuts: dict[tuple[str, str], Cut] = {}
+        summary = parts.dag.summary() if parts.dag is not None and parts.dag.nodes else None
         self._shared = {
             "projectRoot": str(project.root), "worktree": str(feature.tree.worktree), "featureId": feature.id,
-            "featureName": context_document.one_line(parts.name), "dagSummary": _summary(parts),
-            "projectStructure": checkout.structure, "attachments": parts.attachments or None,
+            "featureName": context_document.one_line(parts.name), "dagSummary": summary,
+            "projectStructure": view.structure, "attachments": parts.attachments or None,
             "remembered": _remembered(remembered) or None,
         }  # fmt: skip
-        self._git = _git(checkout)
+        self._git = _git(view)
 
     def renewed(self, session: Mapping[str, Any], before: dict[str, Any]) -> dict[str, Any] | None:
         """The context of a session; None if the one before says the same."""
@@ -143,16 +138,11 @@ def _remembered(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     return [{"id": each.id, "at": each.at, "by": each.by, "text": each.text} for each in (*decisions, *notes)]
 
 
-def _summary(parts: FeatureParts) -> str | None:
-    return parts.dag.summary() if parts.dag is not None and parts.dag.nodes else None
-
-
-def _git(checkout: Checkout) -> dict[str, Any]:
+def _git(view: View) -> dict[str, Any]:
     """Without a branch HEAD is detached, without a commit there is none yet; without both fields git was not read."""
-    if checkout.head is None:
+    if view.head is None:
         return {}
-    commit = {"gitBranch": checkout.head.branch, "gitCommit": checkout.head.commit}
-    return {"recentCommits": checkout.commits, **commit}
+    return {"recentCommits": view.commits, "gitBranch": view.head.branch, "gitCommit": view.head.commit}
 
 
 # The context of every session of a feature, brought up to date; written only where it changed.
@@ -177,34 +167,34 @@ def rebuild(
 ) -> Rebuilt:  # fmt: skip
     """`fresh` reads everything anew. A session that is paused is left out, unless it is `asked` for. Nothing is written
     in a worktree that is being removed, nor without the lock."""
-    if asked is None and store.pauses.of_project():
+    paused = store.pauses.now()
+    if asked is None and paused.project:
         return Rebuilt()
     checkout = shared.look(feature.tree.worktree, store.project.common_dir, settings, fresh=fresh)
     if checkout is None:
         return Rebuilt()
+    parts = shared.parts(feature, settings, fresh=fresh)
     begin = time.time_ns()
-    parts = feature_parts.read(feature, attachment_room(settings))
     remembered = store.memory.told([feature.id], str(feature.tree.worktree))
     plan = Plan(store.project, feature, checkout, parts, settings, remembered)
     written, errors = [], []
     for folder in layout.sessions(feature):
-        if store.pauses.on(folder.id) and not (asked is not None and _is(folder, asked)):
+        if paused.covers(folder.id) and not (asked is not None and _is(folder, asked)):
             continue
         try:
             if _renew(store, folder, plan):
                 written.append(folder)
         except DagentdError as error:
             errors.append((folder, error))
-    seen = checkouts.settled(checkouts.marks_of(sorted(plan.looked_at)), begin)
-    shared.note(feature.path, checkout, None if errors else seen)
-    return Rebuilt(tuple(written), _elsewhere(feature, checkout, parts), tuple(errors))
+    shared.note(feature, None if errors else plan.looked_at, begin)
+    return Rebuilt(tuple(written), checkout.rules.elsewhere | parts.elsewhere, tuple(errors))
 
 
 def is_current(store: Store, folder: SessionFolder, settings: Settings, shared: Checkouts) -> bool:
     """Whether a session's context says what is so now, as far as a few stats can tell."""
     feature = folder.feature
     there = os.path.exists(folder.document("context"))
-    return there and shared.is_current(feature.path, feature.tree.worktree, store.project.common_dir, settings)
+    return there and shared.is_current(feature, store.project.common_dir, settings)
 
 
 def check_there(folder: SessionFolder) -> None:
@@ -222,7 +212,7 @@ def rebuild_one(
     path = folder.document("context")
     while True:
         found = in_turn(partial(rebuild_now, store, folder, settings, shared))
-        if (seconds := store.context_due(path)) is None:
+        if (seconds := store.contexts.due(path)) is None:
             return found
         pause(seconds)
 
@@ -236,7 +226,7 @@ def rebuild_now(store: Store, folder: SessionFolder, settings: Settings, shared:
     for failed, error in rebuilt.errors:
         if _is(failed, folder):
             raise error
-    return read(folder) if store.context_due(folder.document("context")) is None else None
+    return read(folder) if store.contexts.due(folder.document("context")) is None else None
 
 
 def _is(one: SessionFolder, other: SessionFolder) -> bool:
@@ -265,9 +255,3 @@ def _session(store: Store, folder: SessionFolder) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     return {"taskId": folder.task_id, **{key: value for key, value in known.items() if value is not None}}
-
-
-def _elsewhere(feature: FeatureFolder, checkout: Checkout, parts: FeatureParts) -> frozenset[Path]:
-    own = (feature.path, feature.path / "attachments")
-    shared = {each for each in checkout.sources if not watch_plan.is_known(each, feature.tree)}
-    return frozenset(shared | {each for each in parts.sources if each.parent not in own})

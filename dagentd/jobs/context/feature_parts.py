@@ -6,18 +6,18 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dagentd.adapters.files import beneath, disk, marks
-from dagentd.errors import CorruptFile, DagentdError, LimitReached
+from dagentd.adapters.files import beneath, disk, settling
+from dagentd.errors import DagentdError, LimitReached
 from dagentd.jobs.context import instructions
 from dagentd.jobs.context.instructions import Text
 from dagentd.model.feature import Dag, Feature
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder
 from dagentd.store.layout import layout
-from dagentd.waiting import pause
 
 # The files that belong to a feature: their names and sizes, and the text of small ones.
 
@@ -116,7 +116,7 @@ class FeatureParts:
     spec: str
     attachments: list[dict[str, Any]]
     notes: tuple[str, ...]
-    sources: frozenset[Path]  # of texts, also where there is none yet
+    elsewhere: frozenset[Path]  # the sources of texts that nobody would look for by their names
     looked_at: tuple[Path, ...]  # all that would be read otherwise if it changed
 
 
@@ -129,6 +129,7 @@ def read(feature: FeatureFolder, room: int) -> FeatureParts:
     notes += [f"{instructions.name(path, feature.tree.worktree)}: {told}." for path, told in misnamed(feature)]
     spec = _spec(feature)
     attached = read_attachments(feature, document.attachments, room)
+    sources, own = spec.sources | attached.sources, (feature.path, feature.path / "attachments")
     return FeatureParts(
         name=document.name,
         goal=document.goal,
@@ -136,7 +137,7 @@ def read(feature: FeatureFolder, room: int) -> FeatureParts:
         spec=spec.text,
         attachments=attached.entries,
         notes=(*notes, *spec.notes, *attached.notes),
-        sources=(sources := spec.sources | frozenset(attached.sources)),
+        elsewhere=frozenset(each for each in sources if each.parent not in own),
         looked_at=(*(feature.path / name for name in (*_LOOKED_AT, *_NEARLY)), *sorted(sources)),
     )
 
@@ -163,7 +164,8 @@ def _in_place_of_spec(feature: FeatureFolder) -> list[str]:
 
 def _parsed(feature: FeatureFolder, name: str, parse: Callable[[Any], T], notes: list[str]) -> T | None:
     try:
-        return parse(_settled(feature.path / name))
+        path = feature.path / name
+        return parse(settling.read_when_settled(path, partial(layout.decoded, path), _PATIENCE))
     except FileNotFoundError:
         return None
     except LimitReached:
@@ -172,19 +174,6 @@ def _parsed(feature: FeatureFolder, name: str, parse: Callable[[Any], T], notes:
         told = error.message if isinstance(error, DagentdError) else str(error)
         notes.append(f"{instructions.name(feature.path / name, feature.tree.worktree)}: {told}.")
         return None
-
-
-def _settled(path: Path) -> dict[str, Any]:
-    """Half a file makes no sense yet: it is read again before it counts as damaged."""
-    while True:
-        try:
-            found = layout.read_object(path)
-            marks.settled(path)
-            return found
-        except CorruptFile:
-            if marks.age(path, marks.of(path)) >= _PATIENCE or not marks.is_worth_waiting(path):
-                raise
-        pause(_PATIENCE / 5)
 
 
 def _spec(feature: FeatureFolder) -> Text:

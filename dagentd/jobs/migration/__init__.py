@@ -189,7 +189,7 @@ class _Run:
         known = self._knowledge()
         for _ in range(_TRIES):
             try:
-                self._store.came_of(unit[0].path, None)
+                self._store.noted.came_of(unit[0].path, None)
                 if sources.is_done(unit, known):
                     return mark_done(unit, known), True
                 with uncollected():
@@ -198,7 +198,7 @@ class _Run:
                 continue
             except DagentdError as error:
                 atomic.check_there([file.path for file in unit])  # or its feature was moved meanwhile
-                self._store.came_of(unit[0].path, error)
+                self._store.noted.came_of(unit[0].path, error)
                 about_content = isinstance(error, CorruptFile) and error.path in {str(file.path) for file in unit}
                 return failures(unit, error), about_content
         hint = "Try again when it has ended."

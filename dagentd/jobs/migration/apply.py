@@ -14,8 +14,8 @@ from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.store.layout import layout, legacy_files
 from dagentd.store.layout.closed_folders import closed
 from dagentd.store.layout.links import Link
+from dagentd.store.layout.rolled_back import barred, migrations
 from dagentd.store.sessions.maker import Imported
-from dagentd.store.sessions.removal import barred, migrations
 from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 

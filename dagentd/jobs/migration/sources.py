@@ -20,8 +20,8 @@ from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.store.layout import layout, legacy_files, rolled_back
 from dagentd.store.layout.legacy_files import Content, LegacyFile
+from dagentd.store.layout.rolled_back import barred, migrations
 from dagentd.store.sessions.open_sessions import OpenSessions
-from dagentd.store.sessions.removal import barred, migrations
 
 # What a migration says of each file: what would be done, or was, and why not.
 

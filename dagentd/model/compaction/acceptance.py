@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 
 from dagentd.model.compaction import operations
 from dagentd.model.compaction.items import Item, Record
 from dagentd.model.compaction.local.exchanges import own_words
-from dagentd.model.compaction.local.orders import is_order, sentences, trimmed, typed
+from dagentd.model.compaction.local.orders import is_order
 from dagentd.model.compaction.operations import Add, Drop, ListName, Move, Operation, Raw, Resolve, Set, Supersede
 from dagentd.model.compaction.turns import Turn
+from dagentd.model.compaction.typed import sentences, trimmed, typed
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.prompt_text import json_text
 from dagentd.model.redaction import redacted
@@ -27,8 +29,7 @@ _COMMON = (
     "api", "cli", "css", "csv", "gui", "html", "http", "https", "json", "readme", "rest", "sql", "todo", "url", "utc",
 )  # fmt: skip
 _EXACT = re.compile(
-    r"`(?P<code>[^`\n]{1,200})`"
-    r"|(?P<path>(?:[\w.@~-]+)?(?:/[\w.@~-]+)+/?|\b[\w-]+\.[A-Za-z]\w{1,5}\b)"
+    r"`(?P<code>[^`\n]{1,200})`|(?P<path>(?:[\w.@~-]+)?(?:/[\w.@~-]+)+/?|\b[\w-]+\.[A-Za-z]\w{1,5}\b)"
     r"|(?P<name>\b[A-Za-z]\w*_\w+\b|\b[A-Z]?[a-z]+[A-Z]\w*\b|\b[A-Z][A-Z0-9]{2,}\b|--[a-z][\w-]+)"
     r"|(?<![\w.])v?(?P<number>\d+(?:[.,:_]\d+)*)"
 )
@@ -38,11 +39,6 @@ _GROUPED = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")  # 10,000 and 10_000 are 10
 def plain(text: str) -> str:
     """As `missing` wants what was said."""
     return " ".join(_GROUPED.sub("", text).lower().split())
-
-
-def is_exact(text: str) -> bool:
-    """Whether there is any fact in it."""
-    return _EXACT.search(text) is not None
 
 
 def missing_facts(text: str, said: str) -> list[str]:
@@ -56,14 +52,9 @@ def _occurs(exact: re.Match[str], said: str) -> bool:
     wanted = plain(exact[exact.lastgroup or 0]).strip(".,:;").rstrip("/")
     if wanted in said or wanted in _COMMON:
         return True
-    return bool(exact["path"]) and all(word in said for word in _said_as_words(wanted))
-
-
-def _said_as_words(path: str) -> list[str]:
-    """The words of what only looks like a path: `create/update/delete`, `Node.js`. A real path stays whole."""
-    if re.fullmatch(r"[a-z]+(?:/[a-z]+)+", path):
-        return path.split("/")
-    return [path.removesuffix(".js")] if re.fullmatch(r"[a-z]+\.js", path) else [path]
+    # Words, said apart, may only look like a path: `create/update/delete`, `Node.js`. A real path stays whole.
+    in_words = exact["path"] and re.fullmatch(r"[a-z]+(?:/[a-z]+)+|[a-z]+\.js", wanted)
+    return bool(in_words) and all(word in said for word in wanted.removesuffix(".js").split("/"))
 
 
 def _number_occurs(wanted: str, said: str) -> bool:
@@ -113,17 +104,15 @@ class Judge:
     def _taken(self, operation: Operation) -> Operation:
         item = None if isinstance(operation, Add | Set) else self._free(operation)
         cited = [alias for alias in operation.sources if alias in self._named]
-        taken: Operation
         if isinstance(operation, Set):
             cited = self._completed(operation.text, "", item, cited)
             return replace(operation, text=redacted(operation.text), sources=self._ids(cited))
-        if isinstance(operation, Drop):
-            taken = replace(operation, sources=self._ids(cited))
-        elif isinstance(operation, Resolve) or (isinstance(operation, Move) and not operation.text):
-            _check_evidence(operation.to if isinstance(operation, Move) else "", self._turns(cited), True)
-            taken = replace(operation, sources=self._ids(cited))
+        if isinstance(operation, Add | Supersede) or (isinstance(operation, Move) and operation.text):
+            taken: Operation = self._worded(operation, item, cited)
         else:
-            taken = self._worded(operation, item, cited)
+            if not isinstance(operation, Drop):
+                _check_evidence(operation.to if isinstance(operation, Move) else "", self._turns(cited), True)
+            taken = replace(operation, sources=self._ids(cited))
         if item is not None:
             self._changed.add(item.id)
         return taken
@@ -138,7 +127,7 @@ class Judge:
         if target == "decisions" and not users:
             if not isinstance(operation, Add):
                 raise Unfounded("a decision is superseded only by what a user said: cite that message")
-            is_fact = len(operation.text) <= _FACT and is_exact(operation.text)
+            is_fact = len(operation.text) <= _FACT and _EXACT.search(operation.text)
             operation = replace(operation, list="facts" if is_fact else "completed")
             target = operation.list
         _check_evidence(target, turns, bool(users))
@@ -165,7 +154,9 @@ class Judge:
     def _completed(self, text: str, target: str, item: Item | None, cited: list[str]) -> list[str]:
         """With the messages that have those facts of a text which the cited ones do not have. Not for decisions and
         requests what a tool returned: it would become the word of whoever is cited beside it."""
-        _check_text(text, target)
+        longest = _FACT if target == "facts" else _LONGEST
+        if not 0 < len(text) <= longest:
+            raise Unfounded(f"its text is longer than {longest} characters" if text else "its text is empty")
         said = self._said if target in _THEIRS else self._shown
         known = [one.text for one in self._items.values() if one is item or target not in _THEIRS]
         held = "\n".join([*map(said, cited), plain("\n".join([*known, self._record.goal, self._record.next]))])
@@ -184,23 +175,13 @@ class Judge:
         return tuple(self._named[alias].id for alias in cited)
 
 
-def _check_text(text: str, target: str) -> None:
-    longest = _FACT if target == "facts" else _LONGEST
-    if not text:
-        raise Unfounded("its text is empty")
-    if len(text) > longest:
-        raise Unfounded(f"its text is longer than {longest} characters")
-
-
 def _check_evidence(target: str, turns: Sequence[Turn], by_user: bool) -> None:
     """Only who takes part in the conversation asks for something; only what shows success is done."""
     if target == "pending" and not by_user and not any(turn.role == "assistant" for turn in turns):
         raise Unfounded("pending comes from what the user or the assistant said, not from what a tool returned")
-    outcomes = [*(tool.failed for turn in turns for tool in turn.tools), *(
-        not check.passed for turn in turns for check in turn.checks
-    )]  # fmt: skip
-    known = [failed for failed in outcomes if failed is not None]
-    if target == "completed" and known and all(known):
+    failed = [tool.failed for turn in turns for tool in turn.tools if tool.failed is not None]
+    failed += [not check.passed for turn in turns for check in turn.checks]
+    if target == "completed" and failed and all(failed):
         raise Unfounded("its sources show only failures")
 
 
@@ -240,13 +221,8 @@ def quote_for(text: str, given: str, said: Sequence[str]) -> str:
 
 def _nearness(sentence: str, text: str) -> float:
     """By pairs of letters, which every language has; a long sentence has many of them by chance."""
-    own, wanted = _pairs(sentence), _pairs(text)
+    own, wanted = (set(pairwise(_plain(each))) for each in (sentence, text))
     return len(own & wanted) / math.sqrt(max(1, len(own)))
-
-
-def _pairs(text: str) -> set[str]:
-    flat = _plain(text)
-    return {flat[at : at + 2] for at in range(len(flat) - 1)}
 
 
 def _plain(text: str) -> str:

@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dagentd.model.compaction.items import Record, summary_of
+from dagentd.model.compaction.items import Record, object_of, summary_of
 from dagentd.model.compaction.turns import Turn
 
 Count = Callable[[str], int]
 
 BULLET = 3  # tokens for the dash and the line end of an entry
 FRAME = 160  # tokens for what stands around the lists in a request
-_LEAVING = {"completed": 0, "facts": 1, "pending": 2, "inProgress": 3, "blockers": 3, "decisions": 4}
-_FIND = "`dagentd history {}` has what they came from"
+_LEAVING = {"completed": 0, "facts": 1, "pending": 2, "inProgress": 3, "blockers": 3, "decisions": 4}  # in this order
 
 
 @dataclass(frozen=True)
@@ -30,8 +29,7 @@ class Done:
 
 
 def within(record: Record, limit: int, count: Count) -> tuple[Record, int]:
-    """The record with the items that have room, and how many had none. The oldest completed ones leave first, then
-    facts, then what is open, then decisions; what is pinned never does, also where it is too large by itself."""
+    """The record with the items that have room, and how many had none. What is pinned never leaves."""
     sizes = {item.id: count(f"{item.entry} {item.quote}") + BULLET for item in record.items}
     used = FRAME + count(f"{record.goal} {record.next}") + sum(sizes.values())
     gone: set[str] = set()
@@ -48,15 +46,15 @@ def after(
     before: Mapping[str, Any], record: Record, left: int, done: Done, loop: Mapping[str, Any] | None, name: str
 ) -> dict[str, Any]:
     """The whole document but for its version; `name` is the session's, for the line that says where the rest is."""
-    gone = _number(before.get("itemsLeft")) + left
-    stats, tokens = _object(before, "stats"), _object(before, "tokens")
+    gone = number(before.get("itemsLeft")) + left
+    stats, tokens = object_of(before.get("stats")), object_of(before.get("tokens"))
     times = [turn.at for turn in done.turns if turn.at]
     return {
         **_without(before, "dagentd", "itemsLeft", "model"),
         "createdAt": before.get("createdAt", done.at),
         "summary": {
-            **_without(_object(before, "summary"), "goal", "next", "facts"),
-            **summary_of(record, gone, _FIND.format(name)),
+            **_without(object_of(before.get("summary")), "goal", "next", "facts"),
+            **summary_of(record, gone, f"`dagentd history {name}` has what they came from"),
         },
         "items": [item.raw() for item in record.items],
         **({"itemsLeft": gone} if gone else {}),
@@ -68,12 +66,12 @@ def after(
         },
         "stats": {
             **stats,
-            "totalCompactions": _number(stats.get("totalCompactions")) + 1,
-            "totalMessages": _number(stats.get("totalMessages")) + len(done.turns),
-            "totalTokens": _number(stats.get("totalTokens")) + done.freed,
+            "totalCompactions": number(stats.get("totalCompactions")) + 1,
+            "totalMessages": number(stats.get("totalMessages")) + len(done.turns),
+            "totalTokens": number(stats.get("totalTokens")) + done.freed,
         },
         "tokens": {
-            **tokens, "lastCompactionInput": done.before, "totalSaved": _number(tokens.get("totalSaved")) + done.freed,
+            **tokens, "lastCompactionInput": done.before, "totalSaved": number(tokens.get("totalSaved")) + done.freed,
         },
         **({"ralphLoop": dict(loop)} if loop else {}),
         "backend": done.backend,
@@ -85,10 +83,5 @@ def _without(raw: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value for key, value in raw.items() if key not in keys}
 
 
-def _object(raw: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = raw.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def _number(value: Any) -> int:
+def number(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

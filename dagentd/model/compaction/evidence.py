@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagentd.model import conversation
+from dagentd.model.compaction.items import list_of, object_of
 from dagentd.model.prompt_text import json_text
 
 _PATHS = ("file_path", "filePath", "path", "file", "filename", "notebook_path", "paths", "files")
@@ -24,7 +25,7 @@ _FAILED = ("failed", "fail", "error", "failure", "errored", "red", "false")
 
 @dataclass(frozen=True)
 class ToolUse:
-    """A call, a result, or both in one. `failed` is None while nobody knows."""
+    """A call, a result, or both in one. `failed` is None while nobody knows; `source` is the message that it is of."""
 
     id: str
     name: str
@@ -32,6 +33,7 @@ class ToolUse:
     result: str
     failed: bool | None
     paths: tuple[str, ...]
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Check:
 
 def blocks(content: Any) -> Iterator[ToolUse]:
     """As the Messages API has them: a call and its result are blocks of different messages."""
-    for block in content if isinstance(content, list) else []:
+    for block in list_of(content):
         if not isinstance(block, dict):
             continue
         if block.get("type") == "tool_use":
@@ -74,8 +76,8 @@ def _failed(use: Mapping[str, Any], result: Any) -> bool:
             for key, bad in (("isError", True), ("is_error", True), ("success", False), ("ok", False)):
                 if isinstance(holder.get(key), bool):
                     return bool(holder[key] is bad)
-            if isinstance(holder.get("exitCode", holder.get("exit_code")), int):
-                return bool(holder.get("exitCode", holder.get("exit_code")))
+            if isinstance(status := holder.get("exitCode", holder.get("exit_code")), int):
+                return bool(status)
             if holder.get("error"):
                 return True
     return begins_with_error(_words(result))
@@ -89,19 +91,14 @@ def begins_with_error(words: str) -> bool:
 def _words(result: Any) -> str:
     """The text that a tool gave back; of an object the part that says what went wrong, else what was printed."""
     if isinstance(result, dict):
-        keys = ("error", "stderr", "message", "output", "stdout", "content")
-        told = (conversation.text(result.get(key)) for key in keys)
-        return next((words for words in told if words.strip()), json_text(result))
+        return _first(result, "error", "stderr", "message", "output", "stdout", "content") or json_text(result)
     return conversation.text(result) if isinstance(result, str | list) else json_text(result)
 
 
 def _paths(given: Any) -> tuple[str, ...]:
-    if isinstance(given, str):
-        given = {"patch": given}
-    if not isinstance(given, dict):
-        return ()
+    given = {"patch": given} if isinstance(given, str) else object_of(given)
     found = [one for key in _PATHS for one in _texts(given.get(key))]
-    edits = [edit for edit in _listed(given.get("edits")) if isinstance(edit, dict)]
+    edits = [edit for edit in list_of(given.get("edits")) if isinstance(edit, dict)]
     found += [one for edit in edits for one in _texts(edit.get("file_path"))]
     patches = [text for key in ("input", "patch") for text in _texts(given.get(key))]
     found += [one.strip() for text in patches for one in _PATCHED.findall(text)]
@@ -115,17 +112,14 @@ def _texts(value: Any) -> list[str]:
 
 def checks(results: Any) -> Iterator[Check]:
     """A list of objects with a name each, or an object by name; the state is a flag or a word."""
-    named = results.items() if isinstance(results, dict) else ((None, one) for one in _listed(results))
+    named = results.items() if isinstance(results, dict) else ((None, one) for one in list_of(results))
     for name, value in named:
         told: Mapping[str, Any] = value if isinstance(value, dict) else {"status": value}
         label = name or next(filter(None, map(told.get, ("name", "check", "type", "id"))), "")
         state = _state(told)
         if isinstance(label, str) and label and state is not None:
-            yield Check(label, state, "" if state else _error(told))
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+            error = "" if state else _first(told, "error", "message", "output", "details").strip()
+            yield Check(label, state, error)
 
 
 def _state(told: Mapping[str, Any]) -> bool | None:
@@ -139,9 +133,8 @@ def _state(told: Mapping[str, Any]) -> bool | None:
     return None
 
 
-def _error(told: Mapping[str, Any]) -> str:
-    found = (conversation.text(told.get(key)) for key in ("error", "message", "output", "details"))
-    return next((words.strip() for words in found if words.strip()), "")
+def _first(told: Mapping[str, Any], *keys: str) -> str:
+    return next((words for key in keys if (words := conversation.text(told.get(key))).strip()), "")
 
 
 # --- tools as plain text tells of them: aider's notes, folded blocks of SpecStory, files named by a code fence ------

@@ -1,7 +1,6 @@
 """The items of a checkpoint: each entry of the summary's lists with an id, its sources and whether it is pinned.
 
-The lists are what every program reads and may edit; the items stand beside them and say more about each entry. A
-record is all that a compaction starts from and comes to: the items, what it is all about, and the next step."""
+The lists are what every program reads and may edit; the items stand beside them and say more about each entry."""
 
 from __future__ import annotations
 
@@ -12,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from dagentd.errors import NotFound
 from dagentd.model.prompt_text import line
 
 SEEDS = ("completed", "inProgress", "pending", "blockers", "decisions")  # the lists that every program knows
@@ -57,14 +57,10 @@ class Item:
         return self.text if self.shown is None else self.shown
 
     def raw(self) -> dict[str, Any]:
-        return (
-            {"id": self.id, "list": self.list, "text": self.text, "sources": list(self.sources)}
-            | ({"pinned": True} if self.pinned else {})
-            | ({"at": self.at} if self.at else {})
-            | ({"quote": self.quote} if self.quote else {})
-            | ({"passedOver": True} if self.passed_over else {})
-            | ({"kind": self.kind} if self.kind else {})
-        )
+        more = {"pinned": self.pinned, "at": self.at, "quote": self.quote, "passedOver": self.passed_over,
+                "kind": self.kind}  # fmt: skip
+        own = {"id": self.id, "list": self.list, "text": self.text, "sources": list(self.sources)}
+        return own | {key: value for key, value in more.items() if value}
 
 
 @dataclass(frozen=True)
@@ -75,8 +71,7 @@ class Record:
 
 
 def new(name: str, text: str, sources: Iterable[str], at: str, taken: Container[str] = (), kind: str = "") -> Item:
-    """The same text in the same list is the same item, here and on another machine; unless its id is `taken` by one
-    that came to another list."""
+    """The same text in the same list is the same item on every machine, unless its id is `taken` by one that moved."""
     flat = " ".join(text.split())
     free = next(each for each in (_id_of(name, flat, number) for number in count()) if each not in taken)
     return Item(free, name, flat, sources_of(sources), at=at, kind=kind)
@@ -91,8 +86,7 @@ def sources_of(ids: Iterable[str]) -> tuple[str, ...]:
 
 def record_of(checkpoint: Mapping[str, Any] | None) -> Record:
     """The record a compaction starts from. Items that were over when an earlier version wrote them are left out."""
-    summary = (checkpoint or {}).get("summary")
-    told: Mapping[str, Any] = summary if isinstance(summary, Mapping) else {}
+    told = object_of((checkpoint or {}).get("summary"))
     held = (item for item in items_of(checkpoint) if item.pinned or not item.text.startswith(_RESOLVED))
     return Record(tuple(held), _key(told.get("goal")), _key(told.get("next")))
 
@@ -114,9 +108,19 @@ def items_of(checkpoint: Mapping[str, Any] | None) -> list[Item]:
     return [*found.values(), *(item for item in known if item.pinned and item.id not in found)]
 
 
+def with_pin(checkpoint: Mapping[str, Any], item_id: str, pinned: bool, where: str) -> dict[str, Any] | None:
+    """The checkpoint in which the item is pinned, or no longer; None where that is so already. `where`: the session."""
+    items = items_of(checkpoint)
+    found = next((item for item in items if item.id == item_id), None)
+    if found is None:
+        hint = f"`dagentd show {where}` lists the items with their ids."
+        raise NotFound(f"no item {item_id!a} in the checkpoint", hint=hint)
+    marked = [replace(item, pinned=pinned) if item.id == item_id else item for item in items]
+    return None if found.pinned == pinned else {**checkpoint, "items": [item.raw() for item in marked]}
+
+
 def summary_of(record: Record, left: int = 0, find: str = "") -> dict[str, Any]:
-    """The lists, and goal and next step where they are known. `left` items are not among these any more, and one line
-    says so."""
+    """The lists, with goal and next step where known; one line says that `left` items are not among them any more."""
     lists: dict[str, list[Any]] = {name: [] for name in LISTS}
     for item in record.items:
         lists[item.list].append(item.entry)
@@ -142,39 +146,39 @@ def quotes_of(items: Any) -> dict[tuple[str, str], str]:
 
 def _entries(summary: Any) -> dict[tuple[str, str], Any]:
     """The entries of the lists, each once; the line that says how many left is no entry."""
-    lists: Mapping[str, Any] = summary if isinstance(summary, Mapping) else {}
-    return {(name, _key(entry)): entry for name in LISTS for entry in _list(lists.get(name)) if _is_item(entry)}
-
-
-def _is_item(entry: Any) -> bool:
-    return bool(_key(entry)) and not (isinstance(entry, str) and _NOTE.match(entry))
+    told = ((name, _key(entry), entry) for name in LISTS for entry in list_of(object_of(summary).get(name)))
+    return {(name, key): entry for name, key, entry in told if key and not _NOTE.match(key)}
 
 
 def _known(raw: Any) -> list[Item]:
     """Each id once: who edited them by hand may have copied one."""
     found: dict[str, Item] = {}
-    for item in filter(None, map(_parsed, _list(raw))):
+    for item in filter(None, map(_parsed, list_of(raw))):
         own = item if item.id not in found else replace(item, id=new(item.list, item.text, (), "", taken=found).id)
         found[own.id] = own
     return list(found.values())
 
 
-def _list(value: Any) -> list[Any]:
+def list_of(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def object_of(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _parsed(raw: Any) -> Item | None:
     if not isinstance(raw, dict) or not isinstance(raw.get("id"), str) or not isinstance(raw.get("text"), str):
         return None
-    name, text, sources = raw.get("list"), raw["text"], raw.get("sources")
+    name, text = raw.get("list"), raw["text"]
     if name not in LISTS or not text.strip():
         return None
-    told = tuple(one for one in sources if isinstance(one, str)) if isinstance(sources, list) else ()
+    told = sources_of(one for one in list_of(raw.get("sources")) if isinstance(one, str))
     at, quote, kind = (value if isinstance(value := raw.get(key), str) else "" for key in ("at", "quote", "kind"))
     if raw.get("resolved") is True:
         name, text = "completed", f"{_RESOLVED}{text}"
     pinned, passed_over = raw.get("pinned") is True, raw.get("passedOver") is True
-    return Item(raw["id"], name, text, sources_of(told), pinned, at, quote, passed_over, kind)
+    return Item(raw["id"], name, text, told, pinned, at, quote, passed_over, kind)
 
 
 def _key(entry: Any) -> str:

@@ -93,7 +93,11 @@ def _change(held: dict[str, Item], before: Item, operation: Move | Resolve | Sup
     if isinstance(operation, Resolve | Drop):
         del held[before.id]
         return
-    after = _moved(before, operation) if isinstance(operation, Move) else _superseded(before, operation, at)
+    if isinstance(operation, Move):
+        after = _moved(before, operation)
+    else:
+        made = new(before.list, operation.text, operation.sources, at)
+        after = replace(made, id=before.id, quote=operation.quote, pinned=before.pinned)
     twin = _twin(held, after)
     if after.text and twin is not before:
         del held[before.id]
@@ -109,11 +113,6 @@ def _moved(before: Item, operation: Move) -> Item:
     return replace(before, list=operation.to, text=text, quote=operation.quote if operation.text else before.quote,
                    sources=sources_of(sources), passed_over=False, kind="",
                    shown=None if operation.text else before.shown)  # fmt: skip
-
-
-def _superseded(before: Item, operation: Supersede, at: str) -> Item:
-    made = new(before.list, operation.text, operation.sources, at)
-    return replace(made, id=before.id, quote=operation.quote, pinned=before.pinned)
 
 
 def _twin(held: Mapping[str, Item], item: Item) -> Item | None:
@@ -152,42 +151,29 @@ Raw = Mapping[str, Any]
 _MOST = 1000  # operations of one answer, and places at which one may begin
 _LISTS: dict[str, ListName] = {name.lower(): name for name in get_args(ListName)}
 _OF_AN_OPERATION = ("op", "item", "text", "list", "to", "goal", "next")
+_BEGINNING = re.compile(r"\{|\[(?=\s*[{\]])")  # of a list only where it may hold operations: prose has brackets
 _decoder = json.JSONDecoder(strict=False)  # a line end within a text is no reason to lose it
 
 
 def operations_in(text: str) -> list[Raw] | None:
-    """The operations of an answer, as they were written; None if it has no JSON that could hold any. What stands around
-    it is left alone, and so is what is broken: the others hold all the same."""
-    values = list(_values(text))
+    """The operations of an answer, as written, without what is broken; None if it has no JSON that could hold any."""
+    values = [*_values(text)]
     listed = [one for value in values for one in _listed(value)]
-    held = any(isinstance(value, list) or isinstance(_operations(value), list) for value in values)
-    return listed[:_MOST] if listed or held else None
+    return listed[:_MOST] if listed or any(isinstance(value, list) for value in values) else None
 
 
 def _values(text: str) -> Iterator[Any]:
     at, tries = 0, 0
-    while (start := _begin(text, at)) >= 0 and tries < _MOST:
+    while (match := _BEGINNING.search(text, at)) and tries < _MOST:
         try:
-            value, at = _decoder.raw_decode(text, start)
-            yield value
+            value, at = _decoder.raw_decode(text, match.start())
+            held = value.get("operations") if isinstance(value, dict) else None  # a list of them may be a field
+            yield held if isinstance(held, list) else value
         except (ValueError, RecursionError):
-            at, tries = start + 1, tries + 1
-
-
-def _begin(text: str, at: int) -> int:
-    """A list is looked for only where it may hold operations: brackets are common in prose."""
-    match = re.compile(r"\{|\[(?=\s*[{\]])").search(text, at)
-    return match.start() if match else -1
-
-
-def _operations(value: Any) -> Any:
-    return value.get("operations") if isinstance(value, dict) else None
+            at, tries = match.end(), tries + 1
 
 
 def _listed(value: Any) -> list[Raw]:
-    held = _operations(value)
-    if isinstance(held, list):
-        value = held
     if isinstance(value, list):
         return [one for one in value if isinstance(one, dict)]
     return [value] if isinstance(value, dict) and any(key in value for key in _OF_AN_OPERATION) else []

@@ -61,10 +61,6 @@ _SHORT, _CHECKS = 300, 20  # characters of what a check says, and checks of one 
 _HEAD = re.compile(r"^(?=m\d+ [\w-]+:)", re.MULTILINE)
 
 
-def system(size: int) -> str:
-    return SYSTEM.replace("{size}", str(size))
-
-
 def record(held: Record) -> str:
     """The part that is the same for all questions about a record."""
     lists = [

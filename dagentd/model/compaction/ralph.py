@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dagentd.model.compaction.checkpoints import number
+from dagentd.model.compaction.items import list_of, object_of
 from dagentd.model.compaction.turns import Turn
 from dagentd.model.redaction import redacted
 
@@ -17,29 +19,20 @@ _LONGEST = 500  # characters of a name or an error: all of this is in every requ
 
 def plan_progress(plan: Mapping[str, Any]) -> dict[str, Any] | None:
     """The progress that a developer needs to know before each iteration; None if the plan says nothing of it."""
-    entries = plan.get("checklist")
-    checks = [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
-    failing = [_told(each, "id", "description", "error") for each in checks if each.get("status") in FAILED]
-    found = {
-        **_told(plan, "iteration", "maxIterations", "status"),
-        "failing": [each for each in failing if each][:_MOST],
-    }
+    failing = [_told(one, "id", "description", "error") for one in _checklist(plan) if one.get("status") in FAILED]
+    found = _told(plan, "iteration", "maxIterations", "status") | {"failing": list(filter(None, failing))[:_MOST]}
     return {name: value for name, value in found.items() if value not in ("", [])} or None
 
 
 def _told(raw: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """Texts without secrets, like all that an agent is told of others' output, and numbers."""
-    found = {name: raw.get(name) for name in names}
-    texts = {name: redacted(value)[:_LONGEST] for name, value in found.items() if isinstance(value, str) and value}
-    numbers = {name: value for name, value in found.items() if isinstance(value, int) and not isinstance(value, bool)}
-    return {name: ({**texts, **numbers})[name] for name in names if name in texts or name in numbers}
+    texts = {name: redacted(raw[name])[:_LONGEST] for name in names if isinstance(raw.get(name), str) and raw[name]}
+    return {name: texts.get(name, raw.get(name)) for name in names if name in texts or type(raw.get(name)) is int}
 
 
 def ralph_loop(before: Any, turns: Sequence[Turn], plan: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The latest word on each check counts, and plan.json, which the loop itself keeps, before messages. None if there
-    is no sign of a loop."""
-    known: Mapping[str, Any] = before if isinstance(before, Mapping) else {}
-    ids = _ids(plan)
+    """The latest word on each check counts, and plan.json before messages; None if there is no sign of a loop."""
+    known, ids = object_of(before), _ids(plan)
     states: dict[str, bool] = {ids.get(name, name): True for name in _names(known.get("passedChecks"))}
     states |= {ids.get(name, name): False for name in _names(known.get("failedChecks"))}
     error = known["lastError"] if isinstance(known.get("lastError"), str) else ""
@@ -49,8 +42,8 @@ def ralph_loop(before: Any, turns: Sequence[Turn], plan: Mapping[str, Any] | Non
     for name, passed, told in _listed(plan):
         _tell(states, name, passed)
         error = told or error
-    iteration = max([_number(known.get("currentIteration")), *(turn.iteration or 0 for turn in turns),
-                     _number((plan or {}).get("iteration"))])  # fmt: skip
+    iteration = max([number(known.get("currentIteration")), *(turn.iteration or 0 for turn in turns),
+                     number((plan or {}).get("iteration"))])  # fmt: skip
     if not states and not iteration:
         return None
     good, bad = ([name for name, ok in states.items() if ok is wanted][-_MOST:] for wanted in (True, False))
@@ -64,14 +57,12 @@ def _tell(states: dict[str, bool], name: str, passed: bool) -> None:
     states[name[:_LONGEST]] = passed
 
 
-def _listed(plan: Mapping[str, Any] | None) -> list[tuple[str, bool, str]]:
-    found = []
+def _listed(plan: Mapping[str, Any] | None) -> Iterator[tuple[str, bool, str]]:
     for entry in _checklist(plan):
         if entry.get("status") in (*PASSED, *FAILED):
             name, error = _id(entry) or entry.get("description") or entry.get("id"), entry.get("error")
             if isinstance(name, str):
-                found.append((name, entry["status"] in PASSED, error if isinstance(error, str) else ""))
-    return found
+                yield name, entry["status"] in PASSED, error if isinstance(error, str) else ""
 
 
 def _ids(plan: Mapping[str, Any] | None) -> dict[str, str]:
@@ -87,13 +78,8 @@ def _id(entry: dict[str, Any]) -> str | None:
 
 
 def _checklist(plan: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    entries = (plan or {}).get("checklist")
-    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return [entry for entry in list_of((plan or {}).get("checklist")) if isinstance(entry, dict)]
 
 
 def _names(value: Any) -> list[str]:
-    return [one[:_LONGEST] for one in value if isinstance(one, str)] if isinstance(value, list) else []
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return [one[:_LONGEST] for one in list_of(value) if isinstance(one, str)]

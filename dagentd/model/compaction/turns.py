@@ -10,6 +10,7 @@ from typing import Any
 from dagentd.model import conversation
 from dagentd.model.compaction import evidence
 from dagentd.model.compaction.evidence import Check, ToolUse
+from dagentd.model.compaction.items import object_of
 from dagentd.model.prompt_text import json_text, moment
 
 _RESULT = re.compile(r"^(?:tool|function)(?:$|[-_ ]?(?:result|output|response|error|call_output))", re.IGNORECASE)
@@ -29,24 +30,19 @@ class Turn:
     checks: tuple[Check, ...] = ()
     iteration: int | None = None
 
-    def named(self) -> Turn:
-        """Who said it and when, without what."""
-        return Turn(self.id, self.role, self.at, "", "")
-
 
 def turn(raw: Mapping[str, Any]) -> Turn:
-    metadata = raw["metadata"] if isinstance(raw.get("metadata"), dict) else {}
-    content, role = _content(raw, metadata), raw.get("role")
-    words = conversation.text(_spoken(content))
-    tools = (*evidence.blocks(content), *evidence.told_uses(metadata.get("toolUse")))
+    metadata, role = object_of(raw.get("metadata")), raw.get("role")
+    content = metadata.get("content") if isinstance(metadata.get("content"), list) else raw.get("content")
+    content = [content] if isinstance(content, dict) else content  # blocks are kept beside the text they were made to
+    words = conversation.text([*filter(_is_spoken, content)] if isinstance(content, list) else content)
+    uses = [*evidence.told_uses(metadata.get("toolUse"))]
+    tools = (*evidence.blocks(content), *uses)
     if role != "assistant" and _is_result(raw, metadata):
         role, tools, words = "tool", (*tools, ToolUse("", "", None, words, evidence.begins_with_error(words), ())), ""
     if role == "assistant":
         tools, words = (*tools, *evidence.marked(words)), evidence.unmarked(words)
-    told = [
-        f"[tool {tool.name}] {json_text(tool.input)} {tool.result}"
-        for tool in evidence.told_uses(metadata.get("toolUse"))
-    ]
+    told = [f"[tool {use.name}] {json_text(use.input)} {use.result}" for use in uses]
     iteration = metadata.get("iteration")
     return Turn(
         id=str(raw.get("id", "")),
@@ -61,22 +57,14 @@ def turn(raw: Mapping[str, Any]) -> Turn:
     )
 
 
-def _content(raw: Mapping[str, Any], metadata: Mapping[str, Any]) -> Any:
-    """Blocks are kept beside the text that they were made to."""
-    held = metadata.get("content") if isinstance(metadata.get("content"), list) else raw.get("content")
-    return [held] if isinstance(held, dict) else held
-
-
 def _is_result(raw: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
     """Whether it came in as a tool's result: it stays one, whatever role a migration gave it."""
     told = (raw.get("type"), *(metadata.get(key) for key in ("type", "originalType", "originalRole")))
     return any(isinstance(each, str) and _RESULT.search(each) for each in told)
 
 
-def _spoken(content: Any) -> Any:
-    if not isinstance(content, list):
-        return content
-    return [one for one in content if not (isinstance(one, dict) and one.get("type") in ("tool_use", "tool_result"))]
+def _is_spoken(block: Any) -> bool:
+    return not (isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result"))
 
 
 # --- which of them leave chat in a compaction: all but what is pinned, what is recent and what is not finished --------
@@ -86,8 +74,7 @@ def leaving(turns: Sequence[Turn], sizes: Sequence[int], pinned: Collection[str]
     """A tool call stays with its result: both leave or none does."""
     partners, waiting = _paired(turns)
     end = min(_recent_from(turns, sizes, keep_recent), _unfinished_from(turns, waiting))
-    kept = [at for at, turn in enumerate(turns) if at >= end or turn.id in pinned]
-    stay = _with_partners(kept, partners)
+    stay = _with_partners([at for at, turn in enumerate(turns) if at >= end or turn.id in pinned], partners)
     return [turn for at, turn in enumerate(turns) if at not in stay]
 
 
@@ -115,8 +102,7 @@ def _paired(turns: Sequence[Turn]) -> tuple[dict[int, set[int]], set[int]]:
 
 
 def _unfinished_from(turns: Sequence[Turn], waiting: Collection[int]) -> int:
-    """Where the first call stands whose result is still to come. One that something was said after will never get
-    it."""
+    """Where the first call stands whose result is still to come: none comes once something was said after it."""
     start = len(turns)
     for at in range(len(turns) - 1, -1, -1):
         if at in waiting:

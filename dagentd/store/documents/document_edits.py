@@ -114,14 +114,16 @@ _NAMES = {"dev": ("developer",), "pm": ("feature",)}
 
 def initial_description(project: Project, role: str, at: str) -> dict[str, Any]:
     """`.dagent/agents/{role}.json` in the project replaces the default; the app has another name for some roles."""
-    from dagentd.model import agents  # with pydantic: who only reads the registry, as completion does, goes without
+    from dagentd.model import (
+        agent_types,  # with pydantic: who only reads the registry, as completion does, goes without
+    )
 
     for name in (role, *_NAMES.get(role, ())):
         path = project.root / ".dagent" / "agents" / f"{name}.json"
         try:
-            return agents.replaced_by(read_object(path), role, at).raw()
+            return agent_types.replaced_by(read_object(path), role, at).raw()
         except FileNotFoundError:
             continue
         except Undecodable as error:
             raise CorruptFile(str(error), path=path, hint="Mend the file or move it away.") from None
-    return agents.default(role, at).raw()
+    return agent_types.default(role, at).raw()

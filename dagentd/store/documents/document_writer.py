@@ -11,7 +11,6 @@ from dagentd.adapters.files import atomic, disk
 from dagentd.errors import DagentdError
 from dagentd.model.project import SessionFolder
 from dagentd.store.documents import rendering
-from dagentd.store.documents.intake import Intake
 from dagentd.store.documents.projection import GONE_FOR, Projection
 from dagentd.store.journal.session_journal import SessionJournal
 from dagentd.waiting import right_of_way
@@ -25,13 +24,12 @@ class DocumentWriter:
     """Never called by two threads at once."""
 
     def __init__(
-        self, folder: SessionFolder, files: dict[str, Projection], settle: float, journal: SessionJournal,
-        intake: Intake, memory: bool,
-    ) -> None:  # fmt: skip
+        self, folder: SessionFolder, files: dict[str, Projection], settle: float, journal: SessionJournal, memory: bool
+    ) -> None:
         """`memory`: the newest app, which has one, is in use here."""
         self._memory = memory
         self._folder, self._files, self._settle = folder, files, settle
-        self._journal, self._intake = journal, intake
+        self._journal = journal
         self._moved = inf  # when the feature was seen without its sign
         self.due = 0.0  # when to write next
 
@@ -76,47 +74,45 @@ class DocumentWriter:
             self.due = self._moved + GONE_FOR
         return lost
 
-    def write(self) -> bool:
-        """Write what is behind; False if somebody else has just written one of them, which is to be taken in first. A
-        long chat is written so seldom that writing takes a tenth of the time at most."""
+    def write(self) -> Iterator[tuple[Projection, int | None]]:
+        """Write what is behind, and give each with the position that it shows: what came to its place meanwhile is to
+        be taken in at once. Without a position one that somebody else has just written, which ends it. A long chat is
+        written so seldom that writing takes a tenth of the time at most."""
         started = clock.monotonic()
         for each in self.behind():
             if each.vanished is not None and not self._folder.path.is_dir():
                 raise FileNotFoundError(self._folder.path)
             if each.vanished is not None and started < each.vanished + GONE_FOR:
                 self.due = each.vanished + GONE_FOR
-            elif not self._publish(each):
+            elif (pos := self._publish(each)) is not None:
+                yield each, pos
+            else:
                 self.due = clock.monotonic() + self._settle / 5
-                return False
+                yield each, None
+                return
         if self.due <= started:
             self.due = started + max(_APART, _REST * (clock.monotonic() - started))
-        return True
 
-    def _publish(self, each: Projection) -> bool:
-        """False if it is not as we know it. A chat of ours may be the last to have what left: that is secured first, or
-        put back where the journal was overwritten."""
-        if each.name == "chat" and each.written is not None and self._journal.departed:
+    def _publish(self, each: Projection) -> int | None:
+        """The position that it shows; None if it is not as we know it. A chat may be the last to have what left: that
+        is secured first, or put back where the journal was overwritten."""
+        if each.name == "chat" and each.digest is not None and self._journal.departed:
             self._journal.check_touched()
             self._journal.secure()
         with self._journal.lock:
-            mark, pos, chunks = self.mark(each.name), self._journal.state.pos, self._render(each)
+            state = self._journal.state
+            chunks = rendering.document(each.name, state, self._folder, each.extra, self.has_memory)
+            mark, pos = self.mark(each.name), state.pos
         why, chunks = each.unreadable, right_of_way.behind(chunks)
+        beside = self.there() if each.digest is None else []
         try:
-            moved = each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), self.there())
+            moved = each.publish(chunks, mark, self._settle, rendering.holds_more(each.name, each.extra), beside)
         except atomic.Changed:
-            return False
+            return None
         if moved is not None:
             told = DagentdError(f"{why}; it was set aside and made again from the journal", path=moved, hint=_LOOK)
             self._journal.problems.pop(f"corrupt-{each.name}", None)  # that it was there
             self._journal.note(f"corrupt-{each.name}", told)
         if each.name == "chat":
-            self._intake.shown(pos)
             self._journal.state.shown = (each.digest.hex(), mark) if each.digest else None
-        self._intake.take_late(each, clock.monotonic())
-        return True
-
-    def _render(self, each: Projection) -> Iterator[bytes]:
-        state = self._journal.state
-        if each.name == "chat":
-            return rendering.chat(state, each.extra)
-        return rendering.other(each.name, state, self._folder, each.extra, self.has_memory)
+        return pos

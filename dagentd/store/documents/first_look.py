@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dagentd.adapters.files import fileio, marks
-from dagentd.formats import memory
+from dagentd.errors import DagentdError
+from dagentd.formats import memory_document
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import SessionFolder
 from dagentd.store.documents import rendering
@@ -21,6 +22,7 @@ class FirstLook:
         self._folder, self._projections, self._settle = folder, projections, settle
         self._bytes = {each.name: data for each in projections.values() if (data := each.look()) is not None}
         self._raw: dict[str, dict[str, Any] | None] = {}
+        self._senseless: DagentdError | None = None  # that one of them makes no sense
 
     def digest(self, name: str) -> bytes | None:
         return fileio.digest(self._bytes[name]) if name in self._bytes else None
@@ -28,8 +30,9 @@ class FirstLook:
     def again(self, name: str, mark: str) -> bytes | None:
         """The bytes of a document, if it is the one that was marked so."""
         found = self._bytes.get(name)
-        same = found is not None and mark and fileio.mark(self._projections[name].path, found) == mark
-        return found if same else None
+        if found is None or not mark:
+            return None
+        return found if marks.of_content(self._projections[name].path, fileio.digest(found)) == mark else None
 
     def chat_lines(self) -> list[bytes]:
         """The messages of a chat that we wrote, each in its bytes."""
@@ -39,11 +42,18 @@ class FirstLook:
         return rendering.extra_of(self._bytes["chat"])
 
     def documents(self) -> dict[str, dict[str, Any]]:
+        """All of them; one that makes no sense is an error where there is no journal that can replace it."""
+        found = self.sound()
+        if self._senseless is not None and not self._folder.journal.exists():
+            raise self._senseless
+        return found
+
+    def sound(self) -> dict[str, dict[str, Any]]:
         """All that make sense. The newer app's memory stands for a checkpoint where there is none."""
         found = {name: raw for name in self._projections if (raw := self._understood(name)) is not None}
         remembered = found.pop("memory", None)
         if remembered is not None and "checkpoint" not in found:
-            found["checkpoint"] = memory.as_checkpoint(remembered, {"version": 1})
+            found["checkpoint"] = memory_document.as_checkpoint(remembered, {"version": 1})
         return found
 
     def _understood(self, name: str) -> dict[str, Any] | None:
@@ -52,8 +62,8 @@ class FirstLook:
         return self._raw[name]
 
     def _read_stable(self, each: Projection) -> dict[str, Any] | None:
-        """Bytes that make no sense and stay so are left to be set aside if a journal can replace them, and are
-        an error otherwise; so are those of a file that is written all the time."""
+        """Nothing if the bytes make no sense and stay so: they are set aside if a journal can replace them. So are
+        those of a file that is written all the time."""
         data = self._bytes.get(each.name)
         while data is not None:
             try:
@@ -61,9 +71,8 @@ class FirstLook:
             except Undecodable as error:
                 if each.stable_for(data) < self._settle and marks.is_worth_waiting(each.path):
                     pause(self._settle / 4)
-                elif not self._folder.journal.exists():
-                    raise journal_problems.unreadable(each.path, str(error)) from None
                 else:
+                    self._senseless = journal_problems.unreadable(each.path, str(error))
                     return None
             data = each.look()
         if each.refused:

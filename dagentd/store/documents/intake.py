@@ -13,7 +13,7 @@ from dagentd.adapters import clock
 from dagentd.adapters.files import backups, disk, fileio, marks
 from dagentd.adapters.files.atomic import left_beside
 from dagentd.errors import DagentdError
-from dagentd.formats import memory
+from dagentd.formats import memory_document
 from dagentd.model import records
 from dagentd.model.documents import position_of
 from dagentd.model.jsontext import Undecodable
@@ -260,7 +260,7 @@ class Intake:
         doc = self._doc("memory", raw, data)
         with self._journal.lock:
             base = base_checkpoint(self._journal.state, doc) or {}
-        return replace(doc, raw=memory.as_checkpoint(raw, base))
+        return replace(doc, raw=memory_document.as_checkpoint(raw, base))
 
     def _merge_docs(
         self, outside: OutsideDocuments, as_told: Callable[[Record], Record] = lambda each: each
@@ -278,10 +278,9 @@ class Intake:
         return new
 
     def _doc(self, name: str, raw: dict[str, Any], data: bytes) -> OutsideDocument:
-        source = self._folder.within_feature(self._files[name].path)
-        return OutsideDocument(
-            raw, source, self.valid(raw), "dagentd" in raw, fileio.mark(self._files[name].path, data)
-        )
+        path = self._files[name].path
+        source, mark = self._folder.within_feature(path), marks.of_content(path, fileio.digest(data))
+        return OutsideDocument(raw, source, self.valid(raw), "dagentd" in raw, mark)
 
     def valid(self, raw: dict[str, Any]) -> int | None:
         found = position_of(raw)

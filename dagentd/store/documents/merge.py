@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from dagentd.model import conversation, ids, jsontext, records, times
-from dagentd.model.documents import version_of
+from dagentd.model import jsontext, records, times
+from dagentd.model.documents import DERIVED, version_of
+from dagentd.model.identity import renamed, with_ids
 from dagentd.model.records import Record
 from dagentd.store.documents import copies
 from dagentd.store.documents.checkpoint_merge import OutsideDocument, OutsideDocuments, merge_checkpoint
 from dagentd.store.journal.index import Entry, stamp_of
 from dagentd.store.journal.state import State
 from dagentd.store.layout import rolled_back
-
-# Fields of session.json that are computed, so that nobody's copy of them counts.
-DERIVED = ("stats", "updatedAt", "dagentd", "files")
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ def merge(state: State, outside: OutsideDocuments, at: str, settled: Callable[[E
     doc = merge_checkpoint(state, outside.checkpoint, at) if outside.checkpoint and not ignored else None
     if anew and not remade:
         present = {one.id for one in found}
-        absent = [entry for entry in state.ordered() if entry.id not in present]
+        absent = [entry for entry in state.entries.ordered() if entry.id not in present]
         gone = _emptied(state, absent, _raised(state, outside.checkpoint, doc), settled, at)
         doc = None if gone and "checkpoint" in gone[0].body else doc
         result += gone
@@ -89,21 +87,6 @@ def _had_left(state: State, pos: int | None, message_id: str) -> bool:
     return entry is not None and pos is not None and entry.moves[0][0] <= pos and not entry.here_at(pos)
 
 
-def with_ids(
-    entries: list[Any], source: str, of_others: Callable[[str], bool] = lambda _: False
-) -> list[dict[str, Any]]:
-    """The entries that are objects, each with an id, and with a text for its content."""
-    naming = ids.Naming(source, of_others)
-    result = []
-    for entry in entries:
-        if isinstance(entry, dict):
-            given = entry.get("id")
-            own = naming.id_of(given, entry.get("role"), entry.get("timestamp"), entry.get("content"))
-            named = entry if own == given else {"id": own} | {k: v for k, v in entry.items() if k != "id"}
-            result.append(conversation.with_text(named))
-    return result
-
-
 def _identity(state: State, raw: dict[str, Any], before: dict[str, Found]) -> Found:
     """Same id, role and content: the same message. Same id and time: an edit, unless the same file has both.
     Else another message."""
@@ -115,24 +98,8 @@ def _identity(state: State, raw: dict[str, Any], before: dict[str, Found]) -> Fo
         same = entry is None or entry.stamp == stamp_of(raw) or entry.core == records.core(raw) or _known(entry, line)
     if same:
         return Found(raw["id"], raw, line, entry)
-    raw = _renamed(raw)
+    raw = renamed(raw)
     return Found(raw["id"], raw, jsontext.encode(raw), state.find(raw["id"]))
-
-
-def told_apart(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each under an id of its own, where there is no journal yet to say which of several had it first."""
-    result: dict[str, dict[str, Any]] = {}
-    for raw in entries:
-        other = result.get(raw["id"])
-        if other is not None and records.core(other) != records.core(raw):
-            raw = _renamed(raw)
-        result.setdefault(raw["id"], raw)
-    return list(result.values())
-
-
-def _renamed(raw: dict[str, Any]) -> dict[str, Any]:
-    content = jsontext.encode([raw.get("role"), raw.get("timestamp"), raw.get("content")])
-    return raw | {"id": ids.clashing(raw["id"], content)}
 
 
 def _known(entry: Entry, line: bytes) -> bool:
@@ -188,7 +155,7 @@ def _knew(entry: Entry, pos: int | None, copied: bool) -> bool:
 def _removed(state: State, found: list[Found], pos: int, at: str) -> list[Record]:
     """The departure of what a writer saw at `pos` and took away. What came, left or returned after `pos` stands."""
     present = {one.id for one in found}
-    gone = [entry.id for entry in state.ordered() if entry.moved <= pos and entry.id not in present]
+    gone = [entry.id for entry in state.entries.ordered() if entry.moved <= pos and entry.id not in present]
     return [records.left(gone, "external", at)] if gone else []
 
 

@@ -60,7 +60,7 @@ class Projections:
         else:
             shown = self._shown_before(first)
         self._intake = Intake(self.folder, self._files, self._settle, journal, shown)
-        self._output = DocumentWriter(self.folder, self._files, self._settle, journal, self._intake, self._memory)
+        self._output = DocumentWriter(self.folder, self._files, self._settle, journal, self._memory)
         if not journal.read_only:
             self._intake.take_leftovers()
         self._know_again(first)
@@ -278,8 +278,13 @@ class Projections:
         return min(60.0, 2.0**self._failures / 10)
 
     def _write(self) -> None:
-        if not self._output.write():
-            self.look()
+        for each, pos in self._output.write():
+            if pos is None:
+                self.look()
+                continue
+            if each.name == "chat":
+                self._intake.shown(pos)
+            self._intake.take_late(each, clock.monotonic())
 
     def _save(self, now: float) -> None:
         """Let the index follow now and then: it costs nearly as much as the messages did, so whoever opens a session

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dagentd.formats.memory import with_checkpoint
+from dagentd.formats.memory_document import with_checkpoint
 from dagentd.model import jsontext
 from dagentd.model.project import SessionFolder
 from dagentd.store.journal.index import Entry
-from dagentd.store.journal.state import State
+from dagentd.store.journal.state import State, Totals
 
 _HEAD, _BETWEEN, _END = b'{\n  "messages": [\n    ', b",\n    ", b"\n  ]"
 _LINES_AT_ONCE = 512  # joined at a time, so that a chat of 50 MB does not hold the interpreter for long
 _CHAT_FIELDS = ("messages", "totalMessages", "oldestMessageTimestamp", "newestMessageTimestamp", "dagentd")
 
 
-def chat(state: State, extra: dict[str, Any]) -> Iterator[bytes]:
-    """Each message on a line of its own, in the very bytes that are in the journal. `extra` is what others keep
-    in the file beside the messages."""
-    entries = state.ordered()
-    tail = _chat_tail(state, entries, extra)
+def document(name: str, state: State, folder: SessionFolder, extra: dict[str, Any], memory: bool) -> Iterator[bytes]:
+    """All of it is of this moment, position and content, whenever it is written. A chat has each message on a line of
+    its own, in the very bytes that are in the journal. `extra` is what others keep in the file beside what is ours."""
+    if name != "chat":
+        return iter([jsontext.pretty(_other(name, state, folder, extra, memory))])
+    entries = state.entries.ordered()
+    tail = b"," + jsontext.pretty(_chat_rest(state, entries, extra))[1:]
     return _chat_chunks([entry.line or b"" for entry in entries], tail)
 
 
@@ -58,10 +60,6 @@ def _chat_chunks(lines: list[bytes], tail: bytes) -> Iterator[bytes]:
     yield (_END if lines else b"]") + tail
 
 
-def _chat_tail(state: State, entries: list[Entry], extra: dict[str, Any]) -> bytes:
-    return b"," + jsontext.pretty(_chat_rest(state, entries, extra))[1:]
-
-
 def _chat_rest(state: State, entries: list[Entry], extra: dict[str, Any]) -> dict[str, Any]:
     stamps = [jsontext.decode_own(entry.stamp.encode()) for entry in (entries[:1] + entries[-1:])]
     return {
@@ -73,11 +71,6 @@ def _chat_rest(state: State, entries: list[Entry], extra: dict[str, Any]) -> dic
     }
 
 
-def other(name: str, state: State, folder: SessionFolder, extra: dict[str, Any], memory: bool) -> Iterator[bytes]:
-    """All but a chat, which are short: made at once, so that position and content are of the same moment."""
-    return iter([jsontext.pretty(_other(name, state, folder, extra, memory))])
-
-
 def _other(name: str, state: State, folder: SessionFolder, extra: dict[str, Any], memory: bool) -> dict[str, Any]:
     if name == "session":
         return session_document(state, folder, extra, memory)
@@ -86,12 +79,21 @@ def _other(name: str, state: State, folder: SessionFolder, extra: dict[str, Any]
 
 
 def session_document(state: State, folder: SessionFolder, extra: dict[str, Any], memory: bool) -> dict[str, Any]:
-    """With the name of a `memory` where there is one: the newest app fails on a session without."""
+    known = {**state.session, "updatedAt": state.last_at}
+    place = {"pos": state.pos, "sum": state.sum}
+    return session_of(known, state.totals, place, len(state.entries.chat), folder, extra, memory)
+
+
+def session_of(
+    known: dict[str, Any], totals: Totals, place: dict[str, Any], in_chat: int, folder: SessionFolder,
+    extra: dict[str, Any], memory: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """With the name of a `memory` where there is one: the newest app fails on a session without. And with the counts
+    for a list, which reads no chat: what is in it, and what was ever said."""
     stats = extra["stats"] if isinstance(extra.get("stats"), dict) else {}
     files = extra["files"] if isinstance(extra.get("files"), dict) else {}
     return {
-        **state.session,
-        "updatedAt": state.last_at,
+        **known,
         "files": {
             **files,
             **{key: folder.document(name).name for key, name in _FILE_KEYS.items()},
@@ -99,25 +101,20 @@ def session_document(state: State, folder: SessionFolder, extra: dict[str, Any],
         },
         "stats": {
             **stats,
-            "totalMessages": state.totals.messages,
-            "totalTokens": state.totals.tokens,
-            "totalCompactions": state.totals.compactions,
-            **({"lastCompactionAt": state.totals.compacted_at} if state.totals.compacted_at else {}),
+            "totalMessages": totals.messages,
+            "totalTokens": totals.tokens,
+            "totalCompactions": totals.compactions,
+            **({"lastCompactionAt": totals.compacted_at} if totals.compacted_at else {}),
         },
-        "dagentd": {**position(state), **_counts(state)},
+        "dagentd": {**place, "inChat": in_chat, "total": totals.messages + totals.cleared},
     }
-
-
-def _counts(state: State) -> dict[str, int]:
-    """For a list, which reads no chat: what is in it, and what was ever said."""
-    return {"inChat": len(state.entries.chat), "total": state.totals.messages + state.totals.cleared}
 
 
 def says_the_same(name: str, raw: dict[str, Any], state: State, folder: SessionFolder, memory: bool) -> bool:
     """Whether a document that others wrote says what ours would, however it is laid out and whatever its position."""
     if name != "chat":
         return _content(raw) == _content(_other(name, state, folder, raw, memory))
-    entries = state.ordered()
+    entries = state.entries.ordered()
     if [jsontext.encode(message) for message in raw["messages"]] != [entry.line for entry in entries]:
         return False
     return _content(raw) == _content(_chat_rest(state, entries, raw))

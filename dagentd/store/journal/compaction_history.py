@@ -10,10 +10,6 @@ from dagentd.model.compaction.items import items_of
 
 Held = tuple[int, int, int]  # a checkpoint's record and its version
 
-_NEVER = "was not compacted, or all of it is undone"
-_CLEARED = "was cleared since it was compacted"
-_EDITED = "has a checkpoint that was edited since it was compacted"
-
 
 @dataclass
 class Compacted:
@@ -38,7 +34,7 @@ class Compacted:
 @dataclass
 class Compactions:
     stack: list[Compacted] = field(default_factory=list)
-    barrier: str = _NEVER  # why there is nothing below the stack
+    barrier: str = "was not compacted, or all of it is undone"  # why there is nothing below the stack
     undone: bool = False  # the last thing that was done about compaction is an undo
 
     def done(self, start: int, end: int, before: Held | None, last_at: str | None) -> None:
@@ -54,7 +50,7 @@ class Compactions:
         return last
 
     def cleared(self) -> None:
-        self.stack, self.barrier = [], _CLEARED
+        self.stack, self.barrier = [], "was cleared since it was compacted"
 
     def pinned(self, before: int, end: int) -> None:
         """A checkpoint that differs only by what is pinned is no other one than the one before it, edited or not."""
@@ -67,7 +63,8 @@ class Compactions:
         if not self.stack:
             raise Conflict(f"the session {self.barrier}", hint=f"{history} every message.")
         if self.stack[-1].mark != checkpoint_pos:
-            raise Conflict(f"the session {_EDITED}", hint=f"{history} the messages; undoing would lose the edit.")
+            told = "the session has a checkpoint that was edited since it was compacted"
+            raise Conflict(told, hint=f"{history} the messages; undoing would lose the edit.")
         return self.stack[-1]
 
     def dump(self) -> dict[str, Any]:
@@ -75,14 +72,9 @@ class Compactions:
 
     @classmethod
     def load(cls, raw: dict[str, Any]) -> Compactions:
-        stack = [
-            Compacted(start, end, (before[0], before[1], before[2]) if before else None, mark, last_at)
-            for start, end, before, mark, last_at in raw["stack"]
-        ]
-        return cls(stack, raw["barrier"], raw["undone"])
+        return cls([Compacted(*each) for each in raw["stack"]], raw["barrier"], raw["undone"])
 
 
 def same_but_pins(one: dict[str, Any] | None, other: dict[str, Any]) -> bool:
-    if one is None or one.get("summary") != other.get("summary"):
-        return False
-    return [each.id for each in items_of(one)] == [each.id for each in items_of(other)]
+    same = one is not None and one.get("summary") == other.get("summary")
+    return same and [each.id for each in items_of(one)] == [each.id for each in items_of(other)]

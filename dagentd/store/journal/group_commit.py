@@ -33,11 +33,6 @@ class Ticket:
     def wake(self) -> None:
         self._gate.release()
 
-    def outcome(self) -> Any:
-        if self.error is not None:
-            raise self.error
-        return self.answer
-
 
 Commit = Callable[[list[Ticket]], None]
 
@@ -60,10 +55,15 @@ class CommitQueue:
             ticket.wait()
         while not ticket.done:
             self._lead(commit, ticket)
-        return ticket.outcome()
+        if ticket.error is not None:
+            raise ticket.error
+        return ticket.answer
 
     def _lead(self, commit: Commit, mine: Ticket) -> None:
-        batch = self._take()
+        with self._mutex:
+            batch = [self._waiting.popleft()]
+            while not batch[0].alone and self._waiting and not self._waiting[0].alone:
+                batch.append(self._waiting.popleft())
         try:
             commit(batch)
         except BaseException as error:
@@ -75,13 +75,6 @@ class CommitQueue:
                 ticket.wake()
         if mine.done:
             self._hand_on()
-
-    def _take(self) -> list[Ticket]:
-        with self._mutex:
-            batch = [self._waiting.popleft()]
-            while not batch[0].alone and self._waiting and not self._waiting[0].alone:
-                batch.append(self._waiting.popleft())
-        return batch
 
     def _hand_on(self) -> None:
         with self._mutex:

@@ -118,7 +118,7 @@ class Index:
         self.beginnings = 0  # how often it was begun anew: what was known of it before then is void
         self._closed = False
         self._db = connect(path, _SCHEMA, _VERSION)
-        self._owners: weakref.WeakValueDictionary[int, JournalIndex] = weakref.WeakValueDictionary()
+        self.owners: weakref.WeakValueDictionary[int, JournalIndex] = weakref.WeakValueDictionary()
 
     def journal(self, path: Path) -> JournalIndex:
         """The index of a path, which belongs to whoever asked last: a worktree may be made again while the session of
@@ -128,13 +128,10 @@ class Index:
             with self.transaction() as db:
                 db.execute("insert or ignore into journals (path, header) values (?, '')", (name,))
                 row = db.execute("select key from journals where path = ?", (name,)).fetchone()
-                owner = self._owners[row[0]] = JournalIndex(self, row[0], self.beginnings)
+                owner = self.owners[row[0]] = JournalIndex(self, row[0], self.beginnings)
                 return owner
         except (LimitReached, CorruptFile):
             return Index(None).journal(path)
-
-    def belongs_to(self, one: JournalIndex, key: int) -> bool:
-        return self._owners.get(key) is one
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -191,7 +188,7 @@ class JournalIndex:
     @property
     def void(self) -> bool:
         """Whether what was saved is not there any more: the journal must be read again."""
-        return self._index.beginnings != self._beginnings or not self._index.belongs_to(self, self._key)
+        return self._index.beginnings != self._beginnings or self._index.owners.get(self._key) is not self
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -275,6 +272,19 @@ def connect(path: Path | None, schema: str, version: int) -> sqlite3.Connection:
         return _in_file(path, schema, version)
     except sqlite3.Error:
         return _opened(":memory:", schema, version)
+
+
+def header_of(file: Path, journal: Path) -> dict[str, Any] | None:
+    """The header of a journal in the index in a file, for one who only reads; None where there is none, or none can be
+    had just now."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as db:
+            if db.execute("pragma user_version").fetchone()[0] != _VERSION:
+                return None
+            row = db.execute("select header from journals where path = ?", (_text(str(journal)),)).fetchone()
+            return json.loads(row[0]) if row and row[0] else None
+    except (sqlite3.Error, ValueError):
+        return None
 
 
 def damage(path: Path) -> str | None:

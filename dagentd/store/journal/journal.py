@@ -49,11 +49,7 @@ class Line:
 
 def lines(group: Sequence[Record]) -> list[Lined]:
     """One append as it is written: all records but the last say that more follow."""
-    return list(_lined(group))
-
-
-def _lined(group: Sequence[Record]) -> Iterator[Lined]:
-    return ((record, record.line(number < len(group))) for number, record in enumerate(group, 1))
+    return [(record, record.line(number < len(group))) for number, record in enumerate(group, 1)]
 
 
 def placed(group: list[Lined], start: int) -> list[Line]:
@@ -63,13 +59,13 @@ def placed(group: list[Lined], start: int) -> list[Line]:
 
 
 def joined(group: Sequence[Record]) -> bytes:
-    return b"".join(data for _, data in _lined(group))
+    return b"".join(data for _, data in lines(group))
 
 
 def chunks(group: Sequence[Record]) -> Iterator[bytes]:
     """The same in parts: a long chat as one piece of memory takes longer to come by than to write."""
-    every = _lined(group)
-    while some := b"".join(data for _, data in islice(every, _LINES_AT_ONCE)):
+    every = (record.line(number < len(group)) for number, record in enumerate(group, 1))
+    while some := b"".join(islice(every, _LINES_AT_ONCE)):
         yield some
 
 
@@ -129,7 +125,7 @@ class Journal:
         group is torn, and is not returned."""
         group: list[Line] = []
         self.whole = start
-        for offset, data in self._lines(start):
+        for offset, data in self.each_line(start):
             try:
                 record, more = records.parse(data)
             except Undecodable:
@@ -143,9 +139,10 @@ class Journal:
                 yield group
                 group = []
 
-    def _lines(self, offset: int) -> Iterator[tuple[int, bytes]]:
+    def each_line(self, offset: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
+        """From an offset on, where it begins."""
         rest, at = b"", offset
-        while chunk := os.pread(self.fd, _CHUNK, at):
+        while chunk := os.pread(self.fd, _CHUNK if end is None else min(_CHUNK, end - at), at):
             at += len(chunk)
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
@@ -159,11 +156,11 @@ class Journal:
         return os.pread(self.fd, end - start, start)
 
     def may_begin_with(self, first: str) -> bool:
-        """Whether it can be the one whose first line has this hash: another journal begins with another record. A
-        beginning that is none, because it was emptied or filled with zeros, is no other journal's."""
-        line = next(self._lines(0), (0, b""))[1]
+        """Whether it can be the one whose first line has this hash: another journal begins with another session. A
+        beginning that is none, because it was emptied, filled with zeros or taken out, is no other journal's."""
+        line = next(self.each_line(0), (0, b""))[1]
         try:
-            return records.checksum(line) == first or not records.parse(line)
+            return records.checksum(line) == first or records.parse(line)[0].t != "session"
         except Undecodable:
             return True
 
@@ -185,10 +182,12 @@ class Journal:
     # --- writing ------------------------------------------------------------------------------------------
 
     def cut_tail(self) -> Path | None:
-        """Cut what follows the last whole group, and keep those bytes beside the journal."""
-        tail = os.pread(self.fd, self.size - self.whole, self.whole)
-        if not tail:
+        """Cut what follows the last whole group, and keep those bytes beside the journal. What somebody appended while
+        it was read is as good as what was there before."""
+        self.size = max(self.size, self.whole)
+        if self.size == self.whole:
             return None
+        tail = os.pread(self.fd, os.fstat(self.fd).st_size - self.whole, self.whole)
         saved = backups.save_beside(self.path, "torn", tail)
         for fd in (self.fd, self.twin):
             if fd is not None:
@@ -217,35 +216,28 @@ class Journal:
         journal: it is then not acknowledged before the journal is mended."""
         start = self.size + self.glued
         data = b"\n" * self.glued + data
-        untouched = False
+        untouched, left = False, None
         try:
             if self.broken:  # what it left behind is ours, and refused: not to be taken for another program's
                 self._reopen()
-            untouched = self._verify_before()
-            self._write(data)
+            untouched = self.verify(Lost) == self.ours  # nobody wrote to it since we did
+            left = self._write(data)
         except OSError as error:
             self._write_again(data, error)
         self.broken, self.glued = None, False
         self.size += len(data)
         after = self.verify()
-        self.ours = after if untouched else None
+        self.ours = after if untouched and after == left else None
         return start
 
-    def _verify_before(self) -> bool:
-        """Whether nobody wrote to it since we did."""
-        try:
-            return self.verify() == self.ours
-        except Altered as error:
-            raise Lost(*error.args) from None
-
-    def verify(self) -> marks.Mark:
+    def verify(self, refused: type[Altered] = Altered) -> marks.Mark:
         """By a look that takes no descriptor: behind a link there is another file, and who mends opens none there."""
         try:
             found = os.lstat(self.path)
         except FileNotFoundError:
-            raise Altered("gone") from None
+            raise refused("gone") from None
         if found.st_size != self.size or (found.st_dev, found.st_ino) != self.inode:
-            raise Altered("changed")
+            raise refused("changed")
         return marks.of_status(found)
 
     def verify_end(self, pos: int, checksum: str) -> None:
@@ -258,11 +250,14 @@ class Journal:
                 raise Altered("overwritten")
             self.as_known = mark
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> marks.Mark:
+        """How it was left by that: syncing takes long, and somebody else may write meanwhile."""
         for fd in (self.twin, self.fd):
             if fd is not None:
                 disk.write(fd, data, self.path)
+                left = marks.of_status(os.fstat(fd))
                 disk.sync_data(fd, self.path)
+        return left
 
     def _write_again(self, data: bytes, first: OSError) -> None:
         """After a failed sync the kernel calls the pages clean: only writing them again makes them safe. After

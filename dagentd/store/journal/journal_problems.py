@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from dagentd.errors import Conflict, CorruptFile, DagentdError, NotFound
@@ -41,7 +42,8 @@ def torn(tail: Path) -> DagentdError:
 
 def skipped(journal: Path, offset: int) -> DagentdError:
     told = f"the line at byte {offset} is no record; it was skipped and is left in place"
-    return DagentdError(told, path=journal, hint="Mend or ignore it.")
+    hint = f"Leave it, all other lines count; `tail -c +{offset + 1} {shlex.quote(str(journal))} | head -1` shows it."
+    return DagentdError(told, path=journal, hint=hint)
 
 
 def altered(journal: Path, put_back: int) -> DagentdError:

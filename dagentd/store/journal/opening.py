@@ -6,17 +6,17 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from dagentd.adapters import clock
 from dagentd.adapters.files import beneath, disk, fileio, marks
 from dagentd.errors import CorruptFile, LimitReached
 from dagentd.model import jsontext, records
 from dagentd.model.compaction.items import SEEDS
-from dagentd.model.documents import Position, position_of
+from dagentd.model.documents import DERIVED, Position, position_of
+from dagentd.model.identity import told_apart, with_ids
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
-from dagentd.store.documents.merge import DERIVED, told_apart, with_ids
 from dagentd.store.journal import journal as journals
 from dagentd.store.journal import journal_problems, kept_journals
 from dagentd.store.journal.index import Index, JournalIndex
@@ -29,6 +29,21 @@ from dagentd.store.layout import layout
 # How a journal begins: for a new session, and for documents which were there before dagentd.
 
 Documents = dict[str, dict[str, Any]]
+
+
+class Found(Protocol):
+    """The documents as they were found beside a journal, or without one; `documents.first_look` has them."""
+
+    def documents(self) -> Documents:
+        """All of them; one that makes no sense is an error where there is no journal that can replace it."""
+
+    def sound(self) -> Documents:
+        """All that make sense."""
+
+    def digest(self, name: str) -> bytes | None: ...
+
+    def chat_lines(self) -> list[bytes]:
+        """The messages of a chat that we wrote, each in its bytes."""
 
 
 def first_records(folder: SessionFolder, documents: Documents, at: str) -> list[Record]:
@@ -95,20 +110,20 @@ def _number(raw: dict[str, Any], key: str) -> int:
     return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
 
 
-def open_journal(folder: SessionFolder, kept: KeptJournals, read: Callable[[], dict[str, dict[str, Any]]]) -> Journal:
-    """The session's journal. A missing one is linked from where it is kept if the documents are of it, else
-    made from the documents."""
+def open_journal(folder: SessionFolder, kept: KeptJournals, first: Found) -> Journal:
+    """The session's journal. A missing one is linked from where it is kept if the documents that make sense are of it,
+    else made from the documents, if all do."""
     try:
         return Journal.open(folder.journal)
     except FileNotFoundError:
         pass
     beside = [*layout.files_of(folder), *folder.feature.signs]
-    documents = read()
+    documents = first.sound()
     if (held := _kept_for(folder.id, kept, documents) or _kept_of(folder.id, kept, documents)) is not None:
         disk.link(held, folder.journal)
         disk.sync_folder(folder.path)
         return Journal.open(folder.journal)
-    content = first_records(folder, documents, clock.stamp())
+    content = first_records(folder, first.documents(), clock.stamp())
     try:
         return journals.create(folder.journal, folder.id, chunks(content), kept, beside)
     except FileNotFoundError:
@@ -152,9 +167,10 @@ def _is_whole(journal: Journal, header: dict[str, Any], index: JournalIndex) -> 
     """Whether all that the index knows is where it was. Nobody wrote to the file since then, or it is read."""
     if journal.checksum_at(header["pos"]) != header["sum"]:
         return False
+    last = [held[1] for held in header["checkpoints"][-1:]]  # which is read in any case
     if (mark := marks.of(journal.path)) is not None and header.get("mark") == list(mark):
-        return True
-    return is_intact(journal, index.before(None, 1 << 60), header["sets"], header["checkpoints"])
+        return all(journal.record_before(end) is not None for end in last)
+    return is_intact(journal, header["pos"], index.before(None, 1 << 60), header["sets"], header["checkpoints"])
 
 
 def _is_same(journal: Journal, header: dict[str, Any]) -> bool:
@@ -300,7 +316,7 @@ def _has(path: Path, position: Position) -> bool:
 
 def take_lines(state: State, lines: list[bytes]) -> bool:
     """Give the messages in chat their bytes from a chat that we wrote; False if they are not all there."""
-    entries = state.ordered()
+    entries = state.entries.ordered()
     if len(entries) != len(lines):
         return False
     for entry, line in zip(entries, lines, strict=True):

@@ -153,22 +153,36 @@ class Copied(Journal):
     def bytes_at(self, start: int, end: int) -> bytes:
         return self.data[start:end]
 
-    def _lines(self, offset: int) -> Iterator[tuple[int, bytes]]:
-        for line in self.data[offset:].splitlines(keepends=True):
+    def each_line(self, offset: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
+        for line in self.data[offset:end].splitlines(keepends=True):
             if line.endswith(b"\n"):
                 yield offset, line
             offset += len(line)
 
 
-def is_intact(journal: Journal, entries: Sequence[Entry], sets: Sequence[Any], checkpoints: Sequence[Any]) -> bool:
-    """Whether all that is known is where it was: each message, what moved them, what was set, and the last checkpoint.
-    What we write of a message ends with it, and need not be parsed."""
+def is_intact(
+    journal: Journal, pos: int, entries: Sequence[Entry], sets: Sequence[Any], checkpoints: Sequence[Any]
+) -> bool:
+    """Whether all that is known is where it was: each message, what moved them, what was set, and the last checkpoint;
+    and no other message is there, as when a backup of a damaged journal was found. What we write of a message ends with
+    it, and need not be parsed."""
     ends = {end for entry in entries for end, _ in entry.moves[1:]} | {held[1] for held in checkpoints[-1:]}
+    known, starts = {entry.id for entry in entries}, {entry.start for entry in entries}
     return (
         all(_holds(journal.bytes_at(entry.start, entry.end), entry.whole) for entry in entries)
         and all(journal.record_before(end) is not None for end in ends)
         and all((held := journal.record_before(end)) and held.body.get("set") == changes for end, changes in sets)
+        and not any(_is_news(line, known) for start, line in journal.each_line(0, pos) if start not in starts)
     )
+
+
+def _is_news(line: bytes, known: set[str]) -> bool:
+    try:
+        record = records.parse(line)[0] if _MESSAGE in line else None
+    except Undecodable:
+        return False
+    raw = record.body.get("message") if record and record.t in ("message", "edit") else None
+    return isinstance(raw, dict) and isinstance(raw.get("id"), str) and raw["id"] not in known
 
 
 def _holds(line: bytes, whole: bytes) -> bool:
@@ -213,7 +227,7 @@ def lacking(
     moves = [records.left(away, "external", at)] if away else []
     moves += [records.back(back, at)] if back else []
     present = [entry.id for entry in everything if entry.id not in lost]
-    moved = _misplaced(present, [entry.id for entry in found.entries.everything()])
+    moved = _misplaced(present, [entry.id for entry in found.entries.everything()]) if left is None else []
     moves += [records.order(moved, at)] if moved else []
     documents = _documents(known, found, at) if left is None else []
     return Lack([*messages, *moves, *documents], len(messages), lost)

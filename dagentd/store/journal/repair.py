@@ -59,7 +59,7 @@ class JournalRepair:
             held = _read_on(journal, state)
             again = journals.lines(_lacking(lines, [_meaning(line.record) for line in held], state))
             return Repaired(journal, held, again)
-        return self._join(journal, state, ours, same)
+        return self._join(journal, state, lines, ours, same)
 
     def _put_back(self, journal: Journal, wanted: bytes) -> Journal | None:
         """Only the journal's name is gone: link it again. All documents gone too: the session was deleted, or its
@@ -87,7 +87,7 @@ class JournalRepair:
             journal = Journal.open(self._folder.journal)
         return journal
 
-    def _join(self, old: Journal, state: State, ours: list[Line], same: bool) -> Repaired:
+    def _join(self, old: Journal, state: State, lines: list[Lined], ours: list[Line], same: bool) -> Repaired:
         """Another content is under the journal's name: a restored backup, an editor's save, a cut."""
         if same and not ours:
             self._await_rest()
@@ -96,14 +96,14 @@ class JournalRepair:
             if not same and (lack := _continues(found, old, state)) is not None:
                 return Repaired(found, ours, lack=lack)
             remains = Remains(self._kept, self._folder.id, self._shown(), None if same else old)
-            lack = _bring_up(found, state, ours, remains)
+            again, lack = _bring_up(found, state, lines, remains)
             if same and old.twin is not None:  # it has served; two files that differ would count as two sessions
                 old.size = found.size
                 old.repeat_to_twin(0)
         except BaseException:
             found.close()
             raise
-        return Repaired(found, anew=True, lack=lack)
+        return Repaired(found, again=again, anew=True, lack=lack)
 
     def _shown(self) -> list[Any]:
         """By the chat on disk, which alone has what left a moment ago, until it is written anew."""
@@ -168,12 +168,12 @@ def _continues(found: Journal, old: Journal, state: State) -> Lack | None:
     return Lack([], sum(entry.edited > len(held) for entry in state.entries.everything()))
 
 
-def _bring_up(found: Journal, known: State, ours: list[Line], remains: Remains) -> Lack:
-    """Append what is known and what is wanted to a journal that lacks it."""
-    wanted = b"".join(line.data for line in ours)
-    found.drop_end(wanted)
+def _bring_up(found: Journal, known: State, lines: list[Lined], remains: Remains) -> tuple[list[Lined], Lack]:
+    """Append what is known to a journal that lacks it; what of our append is not there, and what it lacked."""
+    found.drop_end(b"".join(data for _, data in lines))
     scratch = recovery.read_state(found, Index(None).journal(found.path))
     found.cut_tail()
     lack = lacking(known, scratch, remains.message, clock.stamp())
-    found.append(journals.joined(lack.records) + wanted)
-    return lack
+    found.append(journals.joined(lack.records))
+    present = [_meaning(line.record) for group in found.groups() for line in group] if lines else []
+    return journals.lines(_lacking(lines, present, known)), lack

@@ -18,13 +18,13 @@ from dagentd.model.documents import position_of
 from dagentd.model.problem import Problem
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
-from dagentd.store.documents.first_look import FirstLook
 from dagentd.store.journal import journal as journals
 from dagentd.store.journal import journal_problems, kept_journals, opening, recovery
 from dagentd.store.journal.group_commit import CommitQueue, Plan, Ticket
 from dagentd.store.journal.index import Index
 from dagentd.store.journal.journal import Altered, Journal, Line, Lost
 from dagentd.store.journal.kept_journals import KeptJournals
+from dagentd.store.journal.opening import Found
 from dagentd.store.journal.recovery import Lack, Remains, is_intact, lacking
 from dagentd.store.journal.repair import JournalRepair, Repaired
 from dagentd.waiting import patiently
@@ -45,7 +45,12 @@ class SessionJournal:
     """Whoever makes one holds the project's lock. `state` is read under `lock`, and only a commit changes it."""
 
     def __init__(
-        self, folder: SessionFolder, kept: KeptJournals, index: Index, first: FirstLook, written: Sequence[Record] = ()
+        self,
+        folder: SessionFolder,
+        kept: KeptJournals,
+        index: Index,
+        first: Found,
+        written: Sequence[Record] = (),
     ) -> None:
         self.folder = folder
         self.lock = threading.RLock()
@@ -60,8 +65,8 @@ class SessionJournal:
         with disk.explained(folder.journal):
             self._open(first, written)
 
-    def _open(self, first: FirstLook, written: Sequence[Record]) -> None:
-        self.file = opening.open_journal(self.folder, self._kept, first.documents)
+    def _open(self, first: Found, written: Sequence[Record]) -> None:
+        self.file = opening.open_journal(self.folder, self._kept, first)
         try:
             known = self._recall(first)
             unknown = known is None and not opening.is_known(self.file, self._index.journal(self.file.path))
@@ -85,7 +90,7 @@ class SessionJournal:
             self.file.close()  # a session that cannot be served is tried again and again
             raise
 
-    def _chat_is_ours(self, first: FirstLook) -> bool:
+    def _chat_is_ours(self, first: Found) -> bool:
         """Whether the chat is just as we wrote it; the messages then have their bytes from there."""
         shown, found = self.state.shown, first.digest("chat")
         if shown is None or found is None or shown != (found.hex(), self.state.chat_pos):
@@ -118,10 +123,13 @@ class SessionJournal:
             with contextlib.suppress(DagentdError):  # it is noted
                 self.submit(lambda _: ([probe], None), alone=True)
 
-    def check(self) -> None:
-        """See whether the journal is still the file we know, and mend it if not: nobody may come to add."""
+    def check(self, *, doubtful: bool = False) -> None:
+        """See whether the journal is still the file we know, and mend it if not: nobody may come to add. All of it is
+        read where somebody else wrote to it, or where that is to be doubted."""
 
         def look(_: dict[str, bytes]) -> tuple[list[Record], None]:
+            if doubtful:
+                self.file.ours = None
             for _time in range(_LOOKS):
                 try:
                     self.file.verify_end(self.state.pos, self.state.sum)
@@ -160,7 +168,7 @@ class SessionJournal:
         mark = self.file.verify()
         if mark != self.file.ours:
             known = self.state
-            if not is_intact(self.file, known.entries.everything(), known.sets, known.checkpoints):
+            if not is_intact(self.file, known.pos, known.entries.everything(), known.sets, known.checkpoints):
                 raise Altered("overwritten")
             self.file.ours = mark
 
@@ -170,7 +178,7 @@ class SessionJournal:
         if self.file.kept is None:  # but a second file, which has it all
             self.departed = False
         elif not self.file.broken and not self.touched:
-            with contextlib.suppress(OSError, DagentdError):
+            with contextlib.suppress(OSError, DagentdError, atomic.Changed):  # one who let go of it makes the same now
                 kept_journals.seal(self.file.kept, self.file.fd, self.file.size, everything=everything)
                 self.departed = self.departed and not everything
 
@@ -224,7 +232,7 @@ class SessionJournal:
         if self.state.unknown:
             self.note("newer", journal_problems.newer(self.folder.journal, self.state.unknown))
 
-    def _recall(self, first: FirstLook) -> opening.Recalled | None:
+    def _recall(self, first: Found) -> opening.Recalled | None:
         index = self._index.journal(self.file.path)
         entries = self._kept.of(self.folder.id)
 
@@ -408,7 +416,7 @@ class ReadOnlyJournal(SessionJournal):
     def read_only(self) -> bool:
         return True
 
-    def _open(self, first: FirstLook, written: Sequence[Record]) -> None:
+    def _open(self, first: Found, written: Sequence[Record]) -> None:
         path = self.folder.journal
         self.file = Journal.open_read(path) if path.exists() else Journal.open_read(Path(os.devnull))
         self.state = recovery.read_state(self.file, self._index.journal(path))

@@ -9,6 +9,7 @@ from typing import Any
 from dagentd.model import records
 from dagentd.model.compaction.items import with_lists
 from dagentd.model.documents import version_of
+from dagentd.model.jsontext import Undecodable
 from dagentd.model.records import Record
 from dagentd.store.journal.compaction_history import Compactions, same_but_pins
 from dagentd.store.journal.entries import Entries, Ranks
@@ -104,7 +105,10 @@ class State:
             return None
         if held[-1] is self.checkpoints[-1]:
             return self.checkpoint
-        return with_lists(self.read_record(held[-1][0], held[-1][1]).body["checkpoint"])
+        try:
+            return with_lists(self.read_record(held[-1][0], held[-1][1]).body["checkpoint"])
+        except Undecodable:  # somebody has overwritten it, and nothing needs one that is no more
+            return None
 
     def find(self, message_id: str) -> Entry | None:
         return self.entries.find(message_id)
@@ -115,10 +119,6 @@ class State:
             return entry.raw()
         raw: dict[str, Any] = self.read_record(entry.start, entry.end).body["message"]
         return raw
-
-    def ordered(self) -> list[Entry]:
-        """The messages in chat, in order."""
-        return self.entries.ordered()
 
     # --- applying -----------------------------------------------------------------------------------------
 

@@ -120,10 +120,12 @@ def twins(folder: SessionFolder) -> list[SessionFolder]:
     return [with_names(twin) for twin in places if twin.id == folder.id and twin.path != folder.path]
 
 
-def gave_way(folder: SessionFolder) -> bool:
-    """Whether it is but a twin now: the app made the same session in its own style."""
-    theirs = SessionFolder(folder.id, folder.feature.sessions_dir, "prefixed", folder.feature)
-    return folder.style == "folder" and not folder.gone and _is_session(theirs)
+def is_left(folder: SessionFolder) -> bool:
+    """Whether a session that was found there is not there any more, or but a twin now: the app made the same one in its
+    own style."""
+    if not os.path.lexists(folder.journal):
+        return True
+    return folder.style == "folder" and not folder.gone and any(map(os.path.lexists, folder.of_the_app))
 
 
 def files_of(folder: SessionFolder) -> list[Path]:

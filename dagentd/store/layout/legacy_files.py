@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters.files import atomic, backups, beneath, disk, fileio, marks
+from dagentd.adapters.files import atomic, backups, beneath, disk, fileio, settling
 from dagentd.adapters.files.atomic import Temps
 from dagentd.errors import CorruptFile, DagentdError
 from dagentd.formats import legacy
@@ -22,7 +22,6 @@ from dagentd.model.project import DOCUMENTS, FeatureFolder, SessionFolder
 from dagentd.store.documents.document_edits import Change
 from dagentd.store.layout import layout, links
 from dagentd.store.layout.rolled_back import first_words, last_words
-from dagentd.waiting import pause
 
 _DOCUMENT = re.compile(r"(session|chat|checkpoint|context|agent-description|memory)_(.+)\.json")
 _LONE = ("chat", "checkpoint", "context", "agent-description")
@@ -145,21 +144,14 @@ def _is_there(path: Path) -> bool:
 
 
 def read(path: Path, settle: float) -> Content:
-    """FileNotFoundError if it is not there. Bytes that make no sense are read again until they do, or have stayed the
-    same for the settle time: an older app may be writing them."""
-    while True:
-        data = fileio.read(path, fileio.CHAT_LIMIT)
-        try:
-            content = Content(data, jsontext.decode(data))
-            marks.settled(path)
-            return content
-        except Undecodable as error:
-            seen = fileio.digest(data), marks.of(path)
-            if marks.age(path, seen) >= settle or not marks.is_worth_waiting(path):
-                marks.settled(path)
-                hint = "Mend the file or move it away; it was left as it is."
-                raise CorruptFile(str(error), path=path, hint=hint) from None
-        pause(settle / 4)
+    """FileNotFoundError if it is not there. An older app may be writing it."""
+    try:
+        return settling.read_when_settled(
+            path, lambda data: Content(data, jsontext.decode(data)), settle, fileio.CHAT_LIMIT
+        )
+    except Undecodable as error:
+        hint = "Mend the file or move it away; it was left as it is."
+        raise CorruptFile(str(error), path=path, hint=hint) from None
 
 
 def read_back(path: Path, settle: float) -> Any:

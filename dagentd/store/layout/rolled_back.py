@@ -131,3 +131,18 @@ def _last_line(path: Path) -> bytes:
         return os.pread(fd, end - start, start)
     finally:
         os.close(fd)
+
+
+def barred(session: dict[str, Any]) -> list[dict[str, str]]:
+    """The sources whose migration was taken back."""
+    return [each for each in _listed(session, "barred") if {"path", "sha256"} <= each.keys()]
+
+
+def migrations(session: dict[str, Any]) -> list[dict[str, str]]:
+    """The files that a session says it was migrated from; another program may have written anything there."""
+    return [each for each in _listed(session, "migratedFrom") if {"path", "sha256"} <= each.keys()]
+
+
+def _listed(session: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    found = session.get(name)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

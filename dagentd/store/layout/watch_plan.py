@@ -69,9 +69,9 @@ def of_agx(tree: Tree) -> WatchedFolders:
     }
 
 
-def is_known(path: Path, tree: Tree) -> bool:
+def is_known(path: Path, worktree: Path) -> bool:
     """Whether a file that contexts are made from is heard of by its name."""
-    return path in (tree.worktree / ".claude" / "CLAUDE.md", *(tree.worktree / name for name in RULES))
+    return path in (worktree / ".claude" / "CLAUDE.md", *(worktree / name for name in RULES))
 
 
 def _of_checkout(tree: Tree) -> WatchedFolders:

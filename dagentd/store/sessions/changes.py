@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import uuid
-from typing import Any
+from typing import Any, NamedTuple
 
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, InvalidInput, LimitReached
@@ -29,15 +29,12 @@ _random = random.Random()
 os.register_at_fork(after_in_child=_random.seed)
 
 
-class NewMessage:
+class NewMessage(NamedTuple):
     """A message to be added. `given`: the caller named its id, so it may be known already."""
 
-    def __init__(self, raw: dict[str, Any], given: bool) -> None:
-        self.raw = raw
-        self.line = jsontext.encode(raw)
-        self.given = given
-        if len(self.line) > MESSAGE_LIMIT:
-            raise LimitReached(f"a message has at most {MESSAGE_LIMIT >> 20} MiB", hint="Split it, or store a path.")
+    raw: dict[str, Any]
+    line: bytes
+    given: bool
 
 
 def new_message(raw: dict[str, Any]) -> NewMessage:
@@ -52,7 +49,11 @@ def new_message(raw: dict[str, Any]) -> NewMessage:
         raise InvalidInput("a message id is a text of 1 to 200 characters", hint="Leave `id` out to get one.")
     head = {"id": given or _new_id(), "role": role, "content": raw["content"], "timestamp": clock.stamp()}
     rest = {key: value for key, value in raw.items() if key not in head and value is not None}
-    return NewMessage(conversation.with_text(head | rest), given is not None)
+    made = head | rest if isinstance(head["content"], str) else conversation.with_text(head | rest)
+    line = jsontext.encode(made)
+    if len(line) > MESSAGE_LIMIT:
+        raise LimitReached(f"a message has at most {MESSAGE_LIMIT >> 20} MiB", hint="Split it, or store a path.")
+    return NewMessage(made, line, given is not None)
 
 
 def _new_id() -> str:
@@ -96,7 +97,7 @@ def clearing(journal: SessionJournal) -> Plan:
     to come back then, so that this is told also where nothing else leaves."""
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], int]:
-        ids = [entry.id for entry in journal.state.ordered()]
+        ids = [entry.id for entry in journal.state.entries.ordered()]
         told = ids or journal.state.compactions.stack
         return [records.left(ids, "cleared", clock.stamp())] if told else [], len(ids)
 

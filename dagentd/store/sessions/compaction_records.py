@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.errors import Conflict, NotFound
 from dagentd.model import jsontext, records, times
-from dagentd.model.compaction.items import SEEDS, items_of
+from dagentd.model.compaction.items import SEEDS, items_of, list_of, with_pin
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
 from dagentd.store.journal.compaction_history import Compacted
 from dagentd.store.journal.group_commit import Plan
-from dagentd.store.journal.index import Entry
 from dagentd.store.journal.session_journal import SessionJournal
 from dagentd.waiting import right_of_way
 
@@ -33,32 +32,26 @@ class Seen:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The start of a compaction: all that is in chat, and the checkpoint with the position of its record. `past` is how
-    many compactions it does once more."""
+    """All that is in chat, and the checkpoint with its record's position; it does `past` compactions once more."""
 
     messages: tuple[Seen, ...]
     checkpoint: dict[str, Any]
     checkpoint_pos: int
     past: int = 0
 
-    def named(self) -> Snapshot:
-        """All that committing needs: what the messages say stays out."""
-        return replace(self, messages=tuple(replace(seen, raw={}) for seen in self.messages))
-
 
 def snapshot(journal: SessionJournal) -> Snapshot:
     """Nobody who adds a message waits until those that are there are read."""
     with journal.lock:
         state = journal.state
-        held = [(entry.id, entry.whole, entry.line or b"{}") for entry in state.ordered()]
+        held = [(entry.id, entry.whole, entry.line or b"{}") for entry in state.entries.ordered()]
         checkpoint, pos = state.checkpoint or _EMPTY, state.checkpoint_pos
     seen = tuple(Seen(id, whole, jsontext.decode_own(line)) for id, whole, line in right_of_way.behind(held))
     return Snapshot(seen, checkpoint, pos)
 
 
 def earlier(journal: SessionJournal, backend: str) -> Snapshot:
-    """The start of the last compactions that `backend` made: the messages that left by them, and the checkpoint before
-    the first of them."""
+    """The start of the last compactions that `backend` made: what left by them, and the checkpoint before the first."""
     with journal.lock:
         state = journal.state
         state.compactions.last(journal.folder.id, state.checkpoint_pos)
@@ -68,9 +61,10 @@ def earlier(journal: SessionJournal, backend: str) -> Snapshot:
         if not found:
             raise Conflict("the last compaction was not made without a model", hint="There is nothing to do again.")
         ids = [one for each in found for one in _record(journal, each).body["ids"]]
-        entries = [entry for one in ids if (entry := state.find(one)) is not None and not entry.here]
-        seen = tuple(_seen(journal, entry) for entry in sorted(entries, key=lambda entry: entry.rank))
-        start = _with_pinned(_before(journal, found[-1]), state.checkpoint)
+        gone = (entry for one in ids if (entry := state.find(one)) is not None and not entry.here)
+        read, entries = journal.file.read_record, sorted(gone, key=lambda entry: entry.rank)
+        seen = tuple(Seen(each.id, each.whole, read(each.start, each.end).body["message"]) for each in entries)
+        start = _with_pins(_before(journal, found[-1]), state.checkpoint, late=True)
         return Snapshot(seen, start, state.checkpoint_pos, len(found))
 
 
@@ -96,7 +90,7 @@ def committing(
         stats = {**checkpoint.get("stats", {}), "totalCompactions": state.totals.compactions - len(back) + 1}
         covered = _covered(start.checkpoint.get("compactionInfo"), checkpoint.get("compactionInfo"))
         new = {**checkpoint, "version": version, "updatedAt": at, "stats": stats, "compactionInfo": covered}
-        return [*back, records.left(ids_of(sent), "compacted", at, new)], version
+        return [*back, records.left([seen.id for seen in sent], "compacted", at, new)], version
 
     return plan
 
@@ -134,10 +128,10 @@ def undoing(journal: SessionJournal) -> Plan:
     """The last compaction is taken back: its messages are in chat again, and the checkpoint is the one before it."""
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], dict[str, Any]]:
-        state = journal.state
-        back = _undo(journal, state.compactions.last(journal.folder.id, state.checkpoint_pos), clock.stamp())
-        version = back.body["checkpoint"]["version"]
-        return [back], {"messagesRestored": len(back.body["ids"]), "checkpointVersion": version}
+        last = journal.state.compactions.last(journal.folder.id, journal.state.checkpoint_pos)
+        back = _undo(journal, last, clock.stamp())
+        told = {"messagesRestored": len(back.body["ids"]), "checkpointVersion": back.body["checkpoint"]["version"]}
+        return [back], told
 
     return plan
 
@@ -147,15 +141,10 @@ def pinning_item(journal: SessionJournal, item_id: str, pinned: bool) -> Plan:
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], bool]:
         known, at = journal.state.checkpoint or {}, clock.stamp()
-        items = items_of(known)
-        found = [item for item in items if item.id == item_id]
-        if not found:
-            hint = f"`dagentd show {journal.folder.id}` lists the items with their ids."
-            raise NotFound(f"no item {item_id!a} in the checkpoint", hint=hint)
-        if found[0].pinned == pinned:
+        marked = with_pin(known, item_id, pinned, journal.folder.id)
+        if marked is None:
             return [], pinned
-        marked = [replace(item, pinned=pinned) if item.id == item_id else item for item in items]
-        changed = {**known, "items": [item.raw() for item in marked], "version": version_of(known) + 1, "updatedAt": at}
+        changed = {**marked, "version": version_of(known) + 1, "updatedAt": at}
         told = {"action": "pinned", "item_id": item_id, "pinned": pinned}
         return [records.checkpoint(changed, at)._replace(told=told)], pinned
 
@@ -179,8 +168,7 @@ def pinning_message(journal: SessionJournal, message_id: str, pinned: bool) -> P
 
 
 def pinned_messages(fields: dict[str, Any]) -> list[str]:
-    held = fields.get("pinnedMessages")
-    return [one for one in held if isinstance(one, str)] if isinstance(held, list) else []
+    return [one for one in list_of(fields.get("pinnedMessages")) if isinstance(one, str)]
 
 
 def _undo(journal: SessionJournal, last: Compacted, at: str) -> Record:
@@ -191,22 +179,13 @@ def _undo(journal: SessionJournal, last: Compacted, at: str) -> Record:
     return records.back(ids, at, {**before, "version": version, "updatedAt": at})
 
 
-def _with_pins(before: dict[str, Any], now: dict[str, Any] | None) -> dict[str, Any]:
-    """The checkpoint from before, with items pinned and unpinned as they are now."""
-    pinned = {item.id: item.pinned for item in items_of(now)}
-    items = items_of(before)
-    if all(pinned.get(item.id, item.pinned) == item.pinned for item in items):
-        return before
-    return {**before, "items": [replace(item, pinned=pinned.get(item.id, item.pinned)).raw() for item in items]}
-
-
-def _with_pinned(before: dict[str, Any], now: dict[str, Any] | None) -> dict[str, Any]:
-    """With what is pinned now, also where that came later."""
-    held = _with_pins(before, now)
-    items = items_of(held)
+def _with_pins(before: dict[str, Any], now: dict[str, Any] | None, late: bool = False) -> dict[str, Any]:
+    """The checkpoint from before, with items pinned as they are now, and those that are pinned now and came `late`r."""
+    items, current = items_of(before), {item.id: item for item in items_of(now)}
+    held = [replace(item, pinned=current.get(item.id, item).pinned) for item in items]
     known = {item.id for item in items}
-    late = [item for item in items_of(now) if item.pinned and item.id not in known]
-    return {**held, "items": [item.raw() for item in (*items, *late)]} if late else held
+    held += [item for item in current.values() if late and item.pinned and item.id not in known]
+    return before if held == items else {**before, "items": [item.raw() for item in held]}
 
 
 def _made_by(journal: SessionJournal, each: Compacted, backend: str) -> bool:
@@ -214,18 +193,11 @@ def _made_by(journal: SessionJournal, each: Compacted, backend: str) -> bool:
 
 
 def _before(journal: SessionJournal, each: Compacted) -> dict[str, Any]:
-    if each.before is None:
-        return _EMPTY
-    found: dict[str, Any] = journal.state.read_record(*each.before[:2]).body["checkpoint"]
-    return found
+    return dict(journal.state.read_record(*each.before[:2]).body["checkpoint"]) if each.before else _EMPTY
 
 
 def _record(journal: SessionJournal, each: Compacted) -> Record:
     return journal.state.read_record(each.start, each.end)
-
-
-def _seen(journal: SessionJournal, entry: Entry) -> Seen:
-    return Seen(entry.id, entry.whole, journal.file.read_record(entry.start, entry.end).body["message"])
 
 
 def _as_seen(journal: SessionJournal, start: Snapshot, one: Seen, left_before: Collection[str]) -> bool:
@@ -234,7 +206,3 @@ def _as_seen(journal: SessionJournal, start: Snapshot, one: Seen, left_before: C
     if entry is None or entry.whole != one.whole:
         return False
     return one.id in left_before or (entry.here and not start.past)
-
-
-def ids_of(messages: Sequence[Seen]) -> list[str]:
-    return [one.id for one in messages]

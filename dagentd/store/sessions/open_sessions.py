@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 from dagentd.errors import NotFound
 from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.model.records import Record
-from dagentd.store.documents.first_look import FirstLook
 from dagentd.store.journal.index import Index
+from dagentd.store.journal.opening import Found
 from dagentd.store.journal.session_journal import ReadOnlyJournal, SessionJournal
 from dagentd.store.layout import layout
 from dagentd.store.layout.catalogue import Catalogue
@@ -53,18 +53,40 @@ class OpenSessions:
         with self.door(session_id), self.lock:
             yield
 
+    def take(self, session_id: str, worktree: str | None = None, feature_id: str | None = None) -> Session:
+        """A session to be used and given back. Where it was found is remembered while it is open, so that the next
+        call need not look through all worktrees, nor wait at the door: whoever closes it meanwhile finds it in use."""
+        where = (session_id, worktree, feature_id)
+        folder = self._found.get(where)
+        if folder is not None and not self._ended and not layout.is_left(folder):
+            session = self._open.get(folder.journal)
+            if session is not None and session.enter():
+                with self._mutex:  # the order tells which was not used for longest
+                    if self._open.get(folder.journal) is session:
+                        self._open[folder.journal] = self._open.pop(folder.journal)
+                return session
+        folder = self._catalogue.find(*where)
+        with self._mutex:
+            self._found[where] = folder
+        return self.open(folder)
+
+    def give_back(self, session: Session) -> None:
+        if session.problems_by_kind:
+            self._problems.note(session.folder, session.problems_by_kind)
+        session.leave()
+        if self._resources.read_only or session.folder.gone:
+            self._let_go(session)  # somebody else writes to it
+        if len(self._open) > _OPEN:
+            self._retire_some()
+
     @contextlib.contextmanager
     def using(self, session_id: str, worktree: str | None = None, feature_id: str | None = None) -> Iterator[Session]:
-        """A session for as long as it is used. Where it was found is remembered while it is open, so that the next
-        call need not look through all worktrees."""
-        folder = self._found.get((session_id, worktree, feature_id))
-        lost = folder is None or not os.path.lexists(folder.journal) or layout.gave_way(folder)
-        if folder is None or lost or not self._is_open(folder):
-            folder = self._catalogue.find(session_id, worktree, feature_id)
-            with self._mutex:
-                self._found[session_id, worktree, feature_id] = folder
-        with self.use(folder) as session:
+        """A session for as long as it is used."""
+        session = self.take(session_id, worktree, feature_id)
+        try:
             yield session
+        finally:
+            self.give_back(session)
 
     @contextlib.contextmanager
     def use(self, folder: SessionFolder) -> Iterator[Session]:
@@ -72,17 +94,13 @@ class OpenSessions:
         try:
             yield session
         finally:
-            self._problems.note(folder, session.problems_by_kind)
-            session.leave()
-            if self._resources.read_only or folder.gone:
-                self._let_go(folder, session)  # somebody else writes to it
-            self._retire_some()
+            self.give_back(session)
 
-    def _let_go(self, folder: SessionFolder, session: Session) -> None:
+    def _let_go(self, session: Session) -> None:
         """The next one who asks reads it again."""
         with self._mutex:
-            if self._open.get(folder.journal) is session:
-                del self._open[folder.journal]
+            if self._open.get(session.folder.journal) is session:
+                del self._open[session.folder.journal]
         session.retire()
 
     def open(self, folder: SessionFolder, written: Sequence[Record] = ()) -> Session:
@@ -93,16 +111,17 @@ class OpenSessions:
             session = self._open.get(folder.journal)
             if session is None or not session.enter():
                 if session is not None:
-                    self._let_go(folder, session)
+                    self._let_go(session)
                 layout.checked_folder(folder.path)  # links come and go
                 session = patiently(lambda: Session(self._resources, folder, self._opener(folder, written)))
                 session.enter()
-            with self._mutex:  # last: the order tells which was not used for longest
+                self._problems.note(folder, session.problems_by_kind)  # as they are at any time
+            with self._mutex:  # last, as in `take`
                 self._open.pop(folder.journal, None)
                 self._open[folder.journal] = session
             return session
 
-    def _opener(self, folder: SessionFolder, written: Sequence[Record]) -> Callable[[FirstLook], SessionJournal]:
+    def _opener(self, folder: SessionFolder, written: Sequence[Record]) -> Callable[[Found], SessionJournal]:
         kept = self._resources.kept
         if self._resources.read_only or folder.gone:
             return lambda first: ReadOnlyJournal(folder, kept, Index(None), first)
@@ -119,8 +138,6 @@ class OpenSessions:
 
     def _retire_some(self) -> None:
         """Keep only some open: a project has more sessions than a process may have files open."""
-        if len(self._open) <= _OPEN:
-            return
         with self._mutex:
             self._open = {path: session for path, session in self._open.items() if not session.closed}
             self._found = {key: folder for key, folder in self._found.items() if folder.journal in self._open}

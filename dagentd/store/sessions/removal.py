@@ -16,7 +16,7 @@ from dagentd.errors import CorruptFile, DagentdError, NotFound
 from dagentd.model import ids, records
 from dagentd.model.project import DOCUMENTS, FeatureFolder, GoneFolder, SessionFolder
 from dagentd.model.records import Record
-from dagentd.store import search
+from dagentd.store import session_search
 from dagentd.store.documents import copies, document_edits
 from dagentd.store.documents.document_edits import LateEdit, edit_document
 from dagentd.store.journal import kept_journals
@@ -195,7 +195,7 @@ class Remover:
         root = self._resources.project.root
         self._resources.index.erase(lambda path: str(path).endswith(names) and path.is_relative_to(root))
         if self._resources.search_file is not None:
-            search.forget(self._resources.search_file)
+            session_search.forget(self._resources.search_file)
 
 
 # Taking back the link to a session that a migration made, to the very bytes if nobody wrote there since.
@@ -305,7 +305,7 @@ def _parting(journal: SessionJournal, paths: set[str], described: bool) -> tuple
     state, at = journal.state, clock.stamp()
     every = state.entries.everything()
     mine = {entry.id for entry in every if _source(journal, entry) in paths}
-    kept = [each for each in migrations(state.session) if each["path"] not in paths]
+    kept = [each for each in rolled_back.migrations(state.session) if each["path"] not in paths]
     ended = (
         described
         and not kept
@@ -314,12 +314,12 @@ def _parting(journal: SessionJournal, paths: set[str], described: bool) -> tuple
         and all(changes.keys() <= _OWN_FIELDS for _, changes in state.sets[1:])
         and "migratedFrom" in state.sets[0][1]
     )
-    bars = [each for each in barred(state.session) if each["path"] not in paths]
-    taken = [each for each in migrations(state.session) if each["path"] in paths]
+    bars = [each for each in rolled_back.barred(state.session) if each["path"] not in paths]
+    taken = [each for each in rolled_back.migrations(state.session) if each["path"] in paths]
     bars += [{"path": each["path"], "sha256": each["sha256"], "at": at} for each in taken]
     made = "migratedFrom" in state.sets[0][1]  # by the migration
     changes: dict[str, Any] = {"migratedFrom": kept if kept or made else None, "barred": bars}
-    left = [entry.id for entry in state.ordered() if entry.id in mine]
+    left = [entry.id for entry in state.entries.ordered() if entry.id in mine]
     first = [records.left(left, "rollback", at)] if left else []
     if ended:  # what is needed to take the links back too, in the one record that is looked at then
         changes |= {key: state.session[key] for key in ("taskId", "taskState", "linkedBefore") if key in state.session}
@@ -331,18 +331,3 @@ def _source(journal: SessionJournal, entry: Entry) -> object:
     raw = journal.state.raw(entry)
     metadata = raw.get("metadata") if not copies.is_copy(raw) else None  # that was the app's migration
     return metadata.get("migratedFrom") if isinstance(metadata, dict) else None
-
-
-def barred(session: dict[str, Any]) -> list[dict[str, str]]:
-    """The sources whose migration was taken back."""
-    return [each for each in _listed(session, "barred") if {"path", "sha256"} <= each.keys()]
-
-
-def migrations(session: dict[str, Any]) -> list[dict[str, str]]:
-    """The files that a session says it was migrated from; another program may have written anything there."""
-    return [each for each in _listed(session, "migratedFrom") if {"path", "sha256"} <= each.keys()]
-
-
-def _listed(session: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    found = session.get(name)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

@@ -16,9 +16,9 @@ from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
 from dagentd.store.documents import document_edits
 from dagentd.store.documents.document_edits import write_document
-from dagentd.store.documents.first_look import FirstLook
 from dagentd.store.documents.projections import Projections
 from dagentd.store.journal.group_commit import Plan
+from dagentd.store.journal.opening import Found
 from dagentd.store.journal.session_journal import SessionJournal
 from dagentd.store.layout import layout
 from dagentd.store.sessions import changes, compaction_records, session_reads
@@ -31,7 +31,7 @@ class Session:
     """Open for writing: whoever makes one holds the project's lock. Safe to call from any thread."""
 
     def __init__(
-        self, resources: Resources, folder: SessionFolder, open_journal: Callable[[FirstLook], SessionJournal]
+        self, resources: Resources, folder: SessionFolder, open_journal: Callable[[Found], SessionJournal]
     ) -> None:
         self.project = resources.project
         self.folder = folder
@@ -101,8 +101,8 @@ class Session:
 
     @property
     def fields(self) -> dict[str, Any]:
-        with self._journal.lock:
-            return self._journal.state.session
+        """Without the lock: they are replaced and never changed, and who tells of a message waits for no save."""
+        return self._journal.state.session
 
     def chat(self) -> list[dict[str, Any]]:
         return session_reads.chat(self._journal)
@@ -124,8 +124,8 @@ class Session:
         """Every message ever seen, in order, up to the one before `before`; and whether there are earlier ones."""
         try:
             return session_reads.history(self._journal, before, limit)
-        except Undecodable:  # somebody has overwritten it just now
-            self._journal.check()
+        except Undecodable:  # somebody has overwritten it just now, or while we were appending
+            self._journal.check(doubtful=True)
             return session_reads.history(self._journal, before, limit)
 
     def moves(self) -> list[dict[str, Any]]:
@@ -239,8 +239,8 @@ class Session:
         if self.folder.gone:
             told = f"session {self.id} is gone with its worktree; it can only be read"
             raise NotFound(told, path=self.folder.journal, hint=f"dagentd restore {self.id}")
-        self._journal.check_version()
         if self._journal.read_only:
+            self._journal.check_version()
             raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
 
     def plan(self, make: Callable[[SessionJournal], tuple[list[Record], Any]]) -> Any:

@@ -23,7 +23,7 @@ _INTERNAL = b'"internal": true'  # in the line of each internal message, and of 
 
 def chat(journal: SessionJournal) -> list[dict[str, Any]]:
     with journal.lock:
-        return [entry.raw() for entry in journal.state.ordered()]
+        return [entry.raw() for entry in journal.state.entries.ordered()]
 
 
 def messages(journal: SessionJournal, limit: int, include_internal: bool) -> tuple[list[dict[str, Any]], int]:
@@ -131,5 +131,5 @@ def said(journal: SessionJournal, count: Callable[[str], int]) -> list[Said]:
     """The messages in chat as requests have them. Nobody who adds one waits for this."""
     tokens(journal, count)
     with journal.lock:
-        held = [(entry, entry.line or b"{}", entry.tokens) for entry in journal.state.ordered()]
+        held = [(entry, entry.line or b"{}", entry.tokens) for entry in journal.state.entries.ordered()]
     return [one for entry, line, size in held if (one := entry.said(line, size)) is not None]

@@ -29,10 +29,8 @@ def _time_line(link: Link, session: Raw, asked: Raw) -> Html:
         return empty("This daemon is older than the page and does not tell. Restart it:", "dagentd restart")
     found = link.call("session.getCompactions", **where(asked))["compactions"]
     if not found:
-        return empty(
-            "It was not compacted yet. That happens by itself when its budget is nearly used up; or now:",
-            f"dagentd compact {session['id']}",
-        )
+        told = "It was not compacted yet. That happens by itself when its budget is nearly used up; or now:"
+        return empty(told, f"dagentd compact {session['id']}")
     last = next((each for each in reversed(found) if not each["undone"]), None)
     return h.ol([_entry(session, each, each is last) for each in reversed(found)], class_="time-line")
 
@@ -51,12 +49,8 @@ def _entry(session: Raw, move: Raw, last: bool) -> Html:
         act("Undo", "undo", given) if last else None,
         class_="head",
     )
-    return h.li(
-        head,
-        h.details(h.summary("What changed in the checkpoint"), changes(move), open=last),
-        class_="undone" if move["undone"] else None,
-        data_row=True,
-    )
+    changed = h.details(h.summary("What changed in the checkpoint"), changes(move), open=last)
+    return h.li(head, changed, class_="undone" if move["undone"] else None, data_row=True)
 
 
 def changes(found: Raw) -> Html:

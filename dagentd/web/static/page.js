@@ -9,6 +9,11 @@
   const live = document.body.dataset.live;
   const MOST = 600; // messages that stay in the page
 
+  // An answer that comes while the reader is on the way to another page must not bring them back to this one.
+  let leaving = false;
+  addEventListener("beforeunload", () => { leaving = true; });
+  const reload = () => { if (!leaving) location.reload(); };
+
   // --- telling ---------------------------------------------------------------------------------------------------
   let silence;
   function tell(text) {
@@ -43,7 +48,7 @@
       const answer = await fetch(location.href, { credentials: "same-origin" });
       const fresh = parsed(await answer.text());
       const [old, now] = [one("#live"), one("#live", fresh)];
-      if (!old || !now) { if (answer.ok !== (old !== null)) location.reload(); return; }
+      if (!old || !now) { if (answer.ok !== (old !== null)) reload(); return; }
       if (old.innerHTML === now.innerHTML) return;
       const open = new Set(all("details[open]", old).map((each) => all("details", old).indexOf(each)));
       const focus = document.activeElement, at = chosen ? rows().indexOf(chosen) : -1;
@@ -66,7 +71,7 @@
     const log = one("#conversation");
     if (!log || !("tail" in log.dataset)) return;
     const last = all(".message", log).at(-1);
-    if (!last) { location.reload(); return; }
+    if (!last) { reload(); return; }
     const query = new URLSearchParams(location.search);
     for (const each of ["before", "after", "at", "time"]) query.delete(each);
     query.set("after", last.dataset.id);
@@ -84,7 +89,7 @@
   let appending = Promise.resolve();
 
   function heard(event) {
-    if (event.type === "page:away" || event.type === "page:back") { location.reload(); return; }
+    if (event.type === "page:away" || event.type === "page:back") { reload(); return; }
     if (live === "daemon") { if (event.type.startsWith("daemon:")) refreshSoon(); return; }
     if (live !== "*" && event.sessionId && event.sessionId !== live) return;
     if (event.type === "session:compaction-error") tell(`The compaction failed: ${event.error}`);
@@ -92,7 +97,7 @@
     if (live !== "*" && (event.action === "message_added" || event.type === "events:lost")) {
       appending = appending.then(append).catch(() => {});
     }
-    if (live !== "*" && /^(compacted|undone|checkpoint|pinned)$/.test(event.action || "") && one(".checkpoint, .compactions")) location.reload();
+    if (live !== "*" && /^(compacted|undone|checkpoint|pinned)$/.test(event.action || "") && one(".checkpoint, .compactions")) reload();
   }
   function listen() {
     const stream = new EventSource("events");
@@ -101,7 +106,7 @@
     stream.onopen = () => { if (lost) { lost = false; tell(""); refreshSoon(); appending = appending.then(append).catch(() => {}); } };
     stream.onerror = () => { lost = true; tell("`dagentd web` has ended, or is away. Type it again."); };
     addEventListener("pagehide", () => stream.close());
-    addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+    addEventListener("pageshow", (event) => { leaving = false; if (event.persisted) reload(); });
   }
   if (live) listen();
 
@@ -177,7 +182,7 @@
   }
   async function changed(doing) {
     const done = await doing;
-    if (done.told && one(".checkpoint, .compactions, .message")) { sessionStorage.setItem("told", done.told); location.reload(); } else if (done.told) refreshSoon();
+    if (done.told && one(".checkpoint, .compactions, .message")) { sessionStorage.setItem("told", done.told); reload(); } else if (done.told) refreshSoon();
   }
   const told = sessionStorage.getItem("told");
   if (told) { sessionStorage.removeItem("told"); tell(told); }

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters.files import fileio
+from dagentd.adapters import clock
+from dagentd.adapters.files import fileio, marks, settling
 from dagentd.errors import CorruptFile, NotAllowed
+from dagentd.model.jsontext import Undecodable, decode
 
 pytestmark = pytest.mark.usefixtures("no_descriptor_is_left_open")
 
@@ -36,3 +38,49 @@ def test_too_large_is_said_and_not_read(path: Path) -> None:
     with pytest.raises(CorruptFile, match="17 MiB") as caught:
         fileio.read(path)
     assert caught.value.path == str(path) and caught.value.hint
+
+
+# --- a file that another program may be writing --------------------------------------------------------------------
+
+
+def test_one_that_is_being_written_is_read_when_it_makes_sense(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, writes = tmp_path / "a.json", iter([b"", b"[1", b"[1, 2", b"[1, 2]"])
+
+    def write(_: float) -> None:
+        path.write_bytes(next(writes))
+
+    write(0)
+    monkeypatch.setattr(settling, "pause", write)
+    assert settling.read_when_settled(path, decode, 60.0) == [1, 2]
+
+
+def test_one_that_stays_senseless_is_an_error_after_the_settle_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, waited = tmp_path / "a.json", [0.0]
+    path.write_bytes(b"[1")
+    monkeypatch.setattr(clock, "monotonic", lambda: waited[0])
+    monkeypatch.setattr(settling, "pause", lambda seconds: waited.append(waited.pop() + seconds))
+    for _ in range(2):  # and at once, when it is looked at again
+        with pytest.raises(Undecodable):
+            settling.read_when_settled(path, decode, 0.1)
+        assert waited[0] == pytest.approx(0.1)
+    path.write_bytes(b"[1]")
+    assert settling.read_when_settled(path, decode, 0.1) == [1]
+
+
+def test_one_that_is_written_all_the_time_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, waited = tmp_path / "a.json", [0.0]
+    path.write_bytes(b"[")
+
+    def write(seconds: float) -> None:
+        path.write_bytes(path.read_bytes() + b"[")
+        waited[0] += seconds
+
+    monkeypatch.setattr(clock, "monotonic", lambda: waited[0])
+    monkeypatch.setattr(settling, "pause", write)
+    with pytest.raises(Undecodable):
+        settling.read_when_settled(path, decode, 1.0)
+    assert waited[0] == pytest.approx(marks.PATIENCE, abs=0.1)

@@ -21,7 +21,7 @@ from tests.adapters.watch.watching import MARK, Listener, listening
 from tests.e2e.daemon import until
 
 BURST = 60_000
-CHURN = 5.0  # seconds
+CHURN = 2.0  # seconds
 _MAKE_FILES = (
     "import os, sys\nfor n in range({}): os.close(os.open(f'{{sys.argv[1]}}/{{n}}', os.O_CREAT | os.O_WRONLY))"
 )

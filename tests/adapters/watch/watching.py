@@ -27,9 +27,11 @@ class Listener:
         self._followed: set[Path] = set()
 
     def until(self, condition: Callable[[], object], what: str) -> None:
-        end = time.monotonic() + patience()
+        begun = time.monotonic()
         while not condition():
-            assert time.monotonic() < end, f"{what} did not come; {self.paths} {self.folders} {self.watch.status()}"
+            assert time.monotonic() - begun < patience(), (
+                f"{what} did not come; {self.paths} {self.folders} {self.watch.status()}"
+            )
             if self.beats:
                 self.watch.check()
             self.take(0.2)

@@ -11,6 +11,7 @@ import pytest
 from dagentd.adapters.process import lives
 from tests import stand_in_claude as claude
 from tests.jobs.compaction.conversing import GOOD, Conversing, with_compaction
+from tests.patience import patience
 from tests.stand_in_claude import StandIn
 
 
@@ -68,7 +69,7 @@ def test_one_that_hangs_is_killed_with_all_that_it_started(
     by_command: Conversing, tmp_path: Path, monkeypatch: Any
 ) -> None:
     program = stand_in(tmp_path, monkeypatch, claude.hanging())
-    assert by_command.compact(seconds=5.0)["method"] == "local"
+    assert by_command.compact(seconds=patience(2.0))["method"] == "local"
     for called in program.calls():
         assert not lives(called.pid)
         assert called.child is not None and not lives(called.child)

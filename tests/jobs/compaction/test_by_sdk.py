@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests import messages_api as api_of
 from tests.e2e.daemon import lives, until
 from tests.jobs.compaction.conversing import GOOD, TALK, Conversing, add, answering, names, with_compaction
 from tests.messages_api import MessagesApi, Reply, said, slow
+from tests.patience import patience
 
 FAILURES = {
     "400 too long": api_of.TOO_LONG,
@@ -74,6 +76,7 @@ def test_what_is_asked(conversing: Conversing, api: MessagesApi) -> None:
     assert stable["cache_control"] == {"type": "ephemeral"} and "cache_control" not in said
     assert said["text"].count("</session-messages>") == 1
     assert names(seen.body) == ["m1", "m2", "m3", "m4", "m5"]
+    assert re.search(r"Aim at \d+ items", seen.body["system"])
 
 
 def test_a_server_that_only_speaks_like_the_api_does_too(conversing: Conversing, api: MessagesApi) -> None:
@@ -138,7 +141,7 @@ def test_a_call_for_which_there_is_no_descriptor_costs_nothing_but_the_model(
 def test_a_call_that_takes_too_long_is_killed(conversing: Conversing, api: MessagesApi) -> None:
     conversing.talk()
     api.always(slow(600, answering(*GOOD)))
-    done = conversing.compact(seconds=4.0)
+    done = conversing.compact(seconds=patience(4.0))
     assert (done["method"], model_process._running) == ("local", set())
     (end,) = conversing.ledger("end")
     assert (end["outcome"], end["failed"]) == ("slow", True)

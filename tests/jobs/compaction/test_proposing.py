@@ -58,7 +58,7 @@ def test_a_proposal_that_waits_holds_none_of_what_was_said(conversing: Conversin
     proposal = conversing.compactor.propose(conversing.session, conversing.settings, How(seconds=0))
     assert proposal is not None and len(repr(proposal)) < 10_000
     conversing.compactor.apply(conversing.session, proposal)
-    assert (conversing.session.chat(), proposal.ids) == ([], ids)
+    assert (conversing.session.chat(), [turn.id for turn in proposal.turns]) == ([], ids)
 
 
 def test_a_start_is_told_with_its_end_also_if_there_is_nothing_to_compact(conversing: Conversing) -> None:
@@ -122,7 +122,9 @@ def test_the_last_messages_stay_up_to_a_tenth_of_the_budget_unless_all_are_recen
     assert conversing.compact(seconds=0)["messagesCompacted"] == 0
     narrow = with_budget(conversing.settings, limit=5000)
     proposal = conversing.compactor.propose(conversing.session, narrow, How(seconds=0))
-    assert proposal is not None and 0 < len(proposal.ids) < 10 and proposal.ids == ids[: len(proposal.ids)]
+    assert proposal is not None
+    leaving = [turn.id for turn in proposal.turns]
+    assert 0 < len(leaving) < 10 and leaving == ids[: len(leaving)]
     assert conversing.compact(seconds=0, forced=True)["messagesCompacted"] == 10
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from dagentd.adapters.files.marks import PATIENCE
 from dagentd.adapters.git import project_at, repository
 from dagentd.errors import LimitReached, NotAllowed
 from dagentd.jobs import due
-from dagentd.jobs.context import rebuild, rebuild_one
+from dagentd.jobs.context import checkouts, feature_parts, instructions, rebuild, rebuild_one
 from dagentd.model import sections
 from dagentd.model.documents import Context
 from dagentd.settings import Settings
@@ -393,16 +394,8 @@ def test_what_the_features_of_a_worktree_share_is_read_once(
     contexts = Contexts(project.root)
     for name in ("one", "two", "three"):
         contexts.session(name)
-    past = 1_700_000_000
-    for path in (project.worktree, project.root / ".git" / "info" / "exclude"):
-        os.utime(path, (past, past))  # what was written just now is not trusted to be told apart from what comes next
-    snapshots, real = [], repository.snapshot
-
-    def counted(worktree: Path, own: Path, **limits: int) -> repository.Snapshot:
-        snapshots.append(worktree)
-        return real(worktree, own, **limits)
-
-    monkeypatch.setattr(repository, "snapshot", counted)
+    monkeypatch.setattr(checkouts, "_TICK", 0)  # else what was written just now is not trusted
+    snapshots = _counted(monkeypatch, repository, "snapshot")
     assert [contexts.written(name) for name in ("one", "two", "three")] == [
         ["pm-feature-one"],
         ["pm-feature-two"],
@@ -410,6 +403,46 @@ def test_what_the_features_of_a_worktree_share_is_read_once(
     ]
     assert snapshots == [project.worktree]
     contexts.store.close()
+
+
+def test_after_a_commit_only_git_is_read(
+    project: SampleProject, contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    furnish(project)
+    contexts.session(FEATURE)
+    monkeypatch.setattr(checkouts, "_TICK", 0)
+    (spec := project.dagent / "spec.md").write_text("One")
+    contexts.rebuild(FEATURE)
+    read = [
+        _counted(monkeypatch, *each)
+        for each in ((repository, "snapshot"), (instructions, "rules"), (feature_parts, "read"))
+    ]
+    git(project.worktree, "commit", "-q", "--allow-empty", "-m", "Next")
+    assert contexts.document(FEATURE)["recentCommits"][0].endswith("Next")
+    assert [len(each) for each in read] == [1, 0, 0]
+    (project.worktree / "CLAUDE.md").write_text("Other")
+    assert contexts.document(FEATURE)["claudeMd"] == "Other"
+    assert [len(each) for each in read] == [1, 1, 0]
+    status = spec.stat()
+    spec.write_text("Two")
+    os.utime(spec, ns=(status.st_atime_ns, status.st_mtime_ns))  # as a program that puts back the time does
+    assert contexts.document(FEATURE)["spec"] == "Two"
+    assert [len(each) for each in read] == [1, 1, 1]
+    contexts.rebuild(FEATURE, fresh=True)
+    assert [len(each) for each in read] == [2, 2, 2]
+
+
+def _counted(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[object]:
+    """What a function is first given, with each call of it."""
+    given: list[object] = []
+    real = getattr(module, name)
+
+    def counted(first: object, *others: object, **more: object) -> object:
+        given.append(first)
+        return real(first, *others, **more)
+
+    monkeypatch.setattr(module, name, counted)
+    return given
 
 
 def test_sources_are_the_files_that_are_not_known_by_their_names(project: SampleProject, contexts: Contexts) -> None:
@@ -449,9 +482,9 @@ def test_a_damaged_context_is_made_anew_and_its_bytes_are_kept(
     """When they have been so for the settle time: they may be half of what somebody writes just now."""
     path = contexts.session(FEATURE)
     path.write_bytes(content)
-    assert contexts.written(FEATURE) == [] and contexts.store.context_due(path) is not None
+    assert contexts.written(FEATURE) == [] and contexts.store.contexts.due(path) is not None
     wait(1)
-    assert contexts.written(FEATURE) == [PM] and contexts.store.context_due(path) is None
+    assert contexts.written(FEATURE) == [PM] and contexts.store.contexts.due(path) is None
     assert read(path)["featureName"] == "Login"
     kept = [each.read_bytes() for each in path.parent.glob("*.corrupt.*")]
     assert kept == ([content] if content.strip(b"\0") else [])
@@ -537,7 +570,7 @@ def test_a_context_that_git_removed_first_is_not_made_again(contexts: Contexts, 
     path = contexts.session(FEATURE)
     contexts.rebuild(FEATURE)
     path.unlink()
-    assert contexts.rebuild(FEATURE).written == () and contexts.store.context_due(path) is not None
+    assert contexts.rebuild(FEATURE).written == () and contexts.store.contexts.due(path) is not None
     path.with_name(path.name.replace("context", "chat")).unlink()
     wait(GONE_FOR)
     assert contexts.rebuild(FEATURE).written == () and not path.exists()
@@ -545,11 +578,13 @@ def test_a_context_that_git_removed_first_is_not_made_again(contexts: Contexts, 
 
 def test_a_context_that_somebody_removed_is_made_again_later(contexts: Contexts, wait: Callable[[float], None]) -> None:
     path = contexts.session(FEATURE)
-    assert contexts.rebuild(FEATURE).written and contexts.store.context_due(path) is None, "a new one waits for nothing"
+    assert contexts.rebuild(FEATURE).written and contexts.store.contexts.due(path) is None, (
+        "a new one waits for nothing"
+    )
     path.unlink()
     assert contexts.rebuild(FEATURE).written == ()
     wait(GONE_FOR)
-    assert contexts.rebuild(FEATURE).written and contexts.store.context_due(path) is None
+    assert contexts.rebuild(FEATURE).written and contexts.store.contexts.due(path) is None
     contexts.store.let_go(contexts.feature(FEATURE))
     path.unlink()
     assert contexts.rebuild(FEATURE).written, "nor does one of a feature that came anew"
@@ -563,7 +598,7 @@ def test_nobody_comes_again_and_again_for_a_context_that_nobody_makes(
     path.unlink()
     contexts.rebuild(FEATURE)
     wait(GONE_FOR + PATIENCE + 1)
-    assert contexts.store.context_due(path) is None
+    assert contexts.store.contexts.due(path) is None
 
 
 def test_no_context_is_made_where_nothing_is_left_of_a_session(contexts: Contexts) -> None:

@@ -96,7 +96,7 @@ def test_all_of_it_costs_a_tenth_more_than_the_text() -> None:
             "\n".join(f"src/parser/case_{number}.py:{line}: note: reset() is called here" for line in range(12))
         )
     messages = [{"role": "assistant" if at % 3 == 1 else "user", "content": text} for at, text in enumerate(said)]
-    asked = tokens.count(prompt.system(60)) + tokens.count(prompt.record(Record())) + tokens.count(sent(*messages))
+    asked = tokens.count(prompt.SYSTEM) + tokens.count(prompt.record(Record())) + tokens.count(sent(*messages))
     assert asked <= 1.1 * sum(map(tokens.count, said))
 
 
@@ -111,4 +111,4 @@ def test_what_was_not_accepted_is_asked_about_alone_and_as_far_as_it_fits() -> N
     "name", ["add", "move", "resolve", "supersede", "drop", "set", "goal", "next", "facts", "quote"]
 )
 def test_the_prompt_tells_of_each_thing(name: str) -> None:
-    assert name in prompt.system(40) and "{size}" not in prompt.system(40)
+    assert name in prompt.SYSTEM

@@ -3,65 +3,62 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from dagentd.model.compaction.checkpoints import BULLET, FRAME
+from dagentd.model.compaction.checkpoints import BULLET, FRAME, Count
 from dagentd.model.compaction.items import Item, Record
 from dagentd.model.compaction.local import orders
 from dagentd.model.compaction.local.exchanges import exchanges
-from dagentd.model.compaction.local.orders import Order as Order
-from dagentd.model.compaction.local.orders import trimmed
 from dagentd.model.compaction.local.writing import ARROW, COMMIT, asked_of, has_substance, written
 from dagentd.model.compaction.turns import Turn
+from dagentd.model.compaction.typed import trimmed
 
 # What has room in a checkpoint: half of it for what was done, and the rest only for pins and users' orders.
 
 _LAST = 3  # turns that are told whole
 _LEAST = 10  # tokens that the shortest entry has
+_REMINDED = 10  # orders that a model is reminded of
 _SHORT = 120  # characters of an older request where not all have room
 
 
-def fitted(record: Record, limit: int, count: Callable[[str], int]) -> tuple[Record, int]:
+def fitted(record: Record, limit: int, count: Count) -> tuple[Record, int]:
     """The record within its room, and how many items had none. In this order: pins; orders; state; the last turns; what
     users said before, the newest first; how that ended, the newest first."""
-    room = _Room(limit, limit // 2, count)
-    room.used = FRAME + count(f"{record.goal} {record.next}")
-    turns = [item for item in record.items if item.kind == "turn" and not item.pinned]
-    for item in record.items:
-        if item.pinned:
-            room.take(item, math.inf)
-    for item in reversed([item for item in record.items if _is_order(item)]):
-        room.take(item, room.most)
-    for item in record.items:
-        if item.kind != "turn" and not item.pinned and not _is_order(item):
-            room.take(item, room.half)
+    room = _Room(limit // 2, count, FRAME + count(f"{record.goal} {record.next}"))
+    free = [item for item in record.items if not item.pinned]
+    said = [item for item in reversed(free) if item.list == "decisions"]
+    turns = [item for item in free if item.kind == "turn"]
+    state = [item for item in free if item.list != "decisions" and item.kind != "turn"]
+    pinned = [item for item in record.items if item.pinned]
+    for items, most in ((pinned, math.inf), (said, limit), (state, room.half)):
+        for item in items:
+            room.take(item, most)
     _take_turns(room, turns)
-    kept = tuple(room.kept[item.id] for item in record.items if item.id in room.kept)
-    return replace(record, items=kept), len(record.items) - len(kept)
+    kept = [room.kept[item.id] for item in record.items if item.id in room.kept]
+    told = "\n".join(item.text for item in kept if item.kind == "turn" and item.list == "completed")
+    once = [item for item in kept if item.kind == "order" and item.text in told and orders.is_request(item.text)]
+    stay = tuple(item for item in kept if item.pinned or item not in once)
+    return replace(record, items=stay), len(record.items) - len(kept)
 
 
 class _Room:
-    def __init__(self, most: int, half: int, count: Callable[[str], int]) -> None:
-        self.most, self.half, self._count = most, half, count
-        self.used = 0
+    def __init__(self, half: int, count: Count, used: int) -> None:
+        self.half, self._count, self.used = half, count, used
         self.kept: dict[str, Item] = {}
 
     def size(self, item: Item) -> int:
         return self._count(f"{item.entry} {item.quote}") + BULLET
 
     def take(self, item: Item, most: float) -> bool:
-        """In place of its shorter form, where that is there already."""
-        more = self.size(item) - (self.size(self.kept[item.id]) if item.id in self.kept else 0)
-        if more <= 0 or self.used + more > most:
+        """In place of its shorter form, where that is there already. Nothing is counted for less than it needs."""
+        if self.used + _LEAST > most:
             return False
-        self.used += more
-        self.kept[item.id] = item
-        return True
-
-
-def _is_order(item: Item) -> bool:
-    return not item.pinned and item.list == "decisions"
+        more = self.size(item) - (self.size(self.kept[item.id]) if item.id in self.kept else 0)
+        if fits := 0 < more <= most - self.used:
+            self.used += more
+            self.kept[item.id] = item
+        return fits
 
 
 def _take_turns(room: _Room, turns: list[Item]) -> None:
@@ -76,8 +73,6 @@ def _take_turns(room: _Room, turns: list[Item]) -> None:
             room.take(_asked(item), room.half)
     for form in (_briefly, _asked, lambda whole: whole):
         for item in older:
-            if room.used + _LEAST > room.half:
-                return
             room.take(form(item), room.half)
 
 
@@ -95,18 +90,16 @@ def _briefly(item: Item) -> Item:
 
 
 def compacted(
-    record: Record,
-    turns: Iterable[Turn],
-    limit: int,
-    count: Callable[[str], int],
-    at: str,
-    commits: Sequence[tuple[str, str]] = (),
+    record: Record, turns: Iterable[Turn], limit: int, count: Count, at: str, commits: Sequence[tuple[str, str]] = ()
 ) -> tuple[Record, int]:
-    """The record after these messages, within `limit` tokens, and how many items left it. `commits` are those that git
-    has of that time, each by its short hash and its subject."""
-    return fitted(written(record, exchanges(turns), at, commits), limit, count)
+    """The record after these messages, within `limit` tokens, and how many items left it; `commits` are git's."""
+    made, left = written(record, exchanges(turns), at, commits, limit // _LEAST)
+    kept, more = fitted(made, limit, count)
+    return kept, left + more
 
 
-def uncovered_orders(items: Sequence[Item], turns: Sequence[Turn]) -> list[Order]:
-    """The orders that no item covers, by its text, its quote or its sources; the oldest first, ten at most."""
-    return orders.uncovered([one for each in exchanges(turns) for one in each.orders], items)
+def uncovered_orders(items: Sequence[Item], turns: Sequence[Turn]) -> list[orders.Order]:
+    """The newest orders that no item covers: by most of its words, or by some of them and its message as a source."""
+    held = [(orders.content(f"{item.text} {item.quote}"), item.sources) for item in items]
+    said = orders.standing([one for each in exchanges(turns) for one in each.orders])
+    return [one for one in said if not any(orders.covers(one, words, ids) for words, ids in held)][-_REMINDED:]

@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 
 from dagentd.model.compaction.evidence import unmarked
-from dagentd.model.compaction.local.orders import FENCE, is_machine, sentences, trimmed
+from dagentd.model.compaction.typed import BULLET, FENCE, is_machine, sentences, trimmed
 
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\**[^*\n]{2,60}\**:?\s*\**)$")
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _TABLE = re.compile(r"\s*\||\s*(?:File|Create|Update)\b.{0,10}:\s*\S+$|\S+[/\\]\S+$")
 _DRAWN = re.compile(r"[│├└─]")
 _GREETS = re.compile(
@@ -25,17 +24,14 @@ _GREETS = re.compile(
 )
 # Offers, intentions, advice and what leads to code: nothing is stated by them.
 _IDLE = re.compile(
-    r"(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|i can|i could|i'd|i would|now i"
-    r"|first|next|then|finally"
-    r"|here(?:'s| is| are)|to (?:do|fix|make|use|run|test|add|implement|resolve|address|check|ensure|handle"
-    r"|achieve)|you can|you could|you may|you might|you need|you should|you'll|you would"
-    r"|if (?:you|the|this|that|it|any)|make (?:sure|these|the|this)|try|please|would you|want me|do you|does this"
-    r"|shall|should (?:i|we)|can you|could you|is there|what|how|which|when you|once you|after (?:this|these"
-    r"|making|that)"
-    r"|for example|note|remember|run|apply|see|looking at|based on|this (?:should|will|would|ensures|approach"
-    r"|change|way|version)|these changes|with (?:these|this)|by (?:making|doing|using)"
-    r"|no response|key changes|changes|summary|sources?|feel free|happy|hope|replace|in this|in your|soll ich"
-    r"|möchtest|voulez|quieres)\b|\W*$",
+    r"(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|i can|i could|i'd|i would|now i|first"
+    r"|next|then|finally|here(?:'s| is| are)|to (?:do|fix|make|use|run|test|add|implement|resolve|address|check|ensure"
+    r"|handle|achieve)|you can|you could|you may|you might|you need|you should|you'll|you would|if (?:you|the|this"
+    r"|that|it|any)|make (?:sure|these|the|this)|try|please|would you|want me|do you|does this|shall|should (?:i|we)"
+    r"|can you|could you|is there|what|how|which|when you|once you|after (?:this|these|making|that)|for example|note"
+    r"|remember|run|apply|see|looking at|based on|this (?:should|will|would|ensures|approach|change|way|version)"
+    r"|these changes|with (?:these|this)|by (?:making|doing|using)|no response|key changes|changes|summary|sources?"
+    r"|feel free|happy|hope|replace|in this|in your|soll ich|möchtest|voulez|quieres)\b|\W*$",
 )
 _MARKS = re.compile(r"\A(?:#+\s*|[✅🎉✨🚀]\s*|\d+\.\s+)+")
 _CHOICE = re.compile(r"\b(?:or|oder|ou|o)\b|还是|或者|それとも", re.I)
@@ -44,10 +40,8 @@ _LISTED = 5  # points of a list
 
 def ending(said: Sequence[tuple[str, str]], most: int) -> tuple[str, str]:
     """The words and the id of their message; empty if nothing was stated."""
-    for source, words in reversed(said):
-        if found := _stated(words, most):
-            return found, source
-    return "", ""
+    stated = ((_stated(words, most), source) for source, words in reversed(said))
+    return next((each for each in stated if each[0]), ("", ""))
 
 
 def choice(said: Sequence[tuple[str, str]]) -> str:
@@ -61,12 +55,11 @@ def _stated(words: str, most: int) -> str:
     kept: list[str] = []
     points = 0  # of a list that may follow
     for line in FENCE.sub("\n", unmarked(words)).split("\n"):
-        bare = plain(_BULLET.sub("", line))
-        if not bare or line.startswith((">", "\t", "      ")) or is_machine(bare):
+        bare = plain(BULLET.sub("", line))
+        told = bare and not line.startswith((">", "\t", "      ")) and not is_machine(bare)
+        if not told or _TABLE.match(line) or _DRAWN.search(line):
             continue
-        if _TABLE.match(line) or _DRAWN.search(line):
-            continue
-        listed = _BULLET.match(line) is not None
+        listed = BULLET.match(line) is not None
         if listed and points:
             points -= 1
             kept.append(f"{bare.rstrip('.;,')};")
@@ -89,8 +82,6 @@ def _said(kept: list[str], line: str, listed: bool, most: int) -> int:
             points = _leads(kept, told)
         elif len(told) > 12 and not _is_idle(told):
             kept.append(_capital(told) if told[-1:] in ".!。" or not listed else f"{_capital(told)};")
-        if sum(map(len, kept)) > most:
-            break
     return points
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dagentd.model.compaction.evidence import Check, ToolUse
-from dagentd.model.compaction.local.orders import COMMAND, Order, Typed, orders, typed
+from dagentd.model.compaction.local.orders import Order, orders
 from dagentd.model.compaction.turns import Turn
+from dagentd.model.compaction.typed import COMMAND, Typed, typed
 
 # What the program says for a user who refused a call or answered a question; their own words come behind it.
 _REFUSED = re.compile(
@@ -28,13 +29,6 @@ _REPEATED = 40  # characters from which on the same message at once again is no 
 _STOPPED = re.compile(r"\[Request interrupted")
 
 
-@dataclass(frozen=True)
-class Use(ToolUse):
-    """A call with its result; `source` is its message."""
-
-    source: str
-
-
 @dataclass
 class Exchange:
     """`asked` is empty for what goes on from before, for a command of the program, and where `wordless`: a message with
@@ -44,7 +38,7 @@ class Exchange:
     spoken: tuple[tuple[str, bool], ...] = ()  # by a user, paragraph by paragraph
     sources: list[str] = field(default_factory=list)
     said: list[tuple[str, str]] = field(default_factory=list)  # id and text
-    uses: list[Use] = field(default_factory=list)
+    uses: list[ToolUse] = field(default_factory=list)
     checks: list[tuple[Check, str]] = field(default_factory=list)
     pasted: str = ""
     stopped: bool = False
@@ -104,14 +98,14 @@ def _asked(found: list[Exchange], said: Typed, turn: Turn) -> None:
     last.pasted += said.pasted
 
 
-def _taken(tool: ToolUse, source: str, current: Exchange, calls: dict[str, tuple[Exchange, int]]) -> Use:
+def _taken(tool: ToolUse, source: str, current: Exchange, calls: dict[str, tuple[Exchange, int]]) -> ToolUse:
     """A result goes to its call, in whatever exchange that was."""
     if not tool.name and tool.id in calls:
         exchange, at = calls.pop(tool.id)
         use = replace(exchange.uses[at], result=tool.result, failed=tool.failed)
         exchange.uses[at] = use
         return use
-    use = Use(**vars(tool), source=source)
+    use = replace(tool, source=source)
     if tool.id and tool.name:
         calls[tool.id] = current, len(current.uses)
     current.uses.append(use)
@@ -121,9 +115,8 @@ def _taken(tool: ToolUse, source: str, current: Exchange, calls: dict[str, tuple
 def own_words(use: ToolUse) -> str | None:
     """The text that a user typed into a call that they refused, or answered to a question. Only what the program itself
     says for them: a file that begins with its words is no user."""
-    if not use.result or (use.failed is not True and not _WRITING.search(use.name) and not _ASKING.search(use.name)):
-        return None
-    if _REFUSED.match(use.result) or (_ASKING.search(use.name) and _ANSWERED.match(use.result)):
-        match = _BEHIND.search(use.result)
-        return match[1] if match else None
-    return None
+    asks = _ASKING.search(use.name)
+    answers = use.failed is True or asks or _WRITING.search(use.name)
+    said = answers and (_REFUSED.match(use.result) or (asks and _ANSWERED.match(use.result)))
+    match = _BEHIND.search(use.result) if said else None
+    return match[1] if match else None

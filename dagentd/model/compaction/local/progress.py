@@ -1,5 +1,4 @@
-"""Work as tools show it, never prose: checks that fail, the todo list, edited files, commits, and what recurs in
-calls."""
+"""Work as tools show it, never prose: failing checks, the todo list, edited files, commits, what recurs in calls."""
 
 from __future__ import annotations
 
@@ -9,7 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dagentd.model.compaction.local.exchanges import Exchange, Use
+from dagentd.model.compaction.evidence import ToolUse
+from dagentd.model.compaction.items import list_of, object_of
+from dagentd.model.compaction.local.exchanges import Exchange
 
 # Checks that were run (tests, linters, builds, deployments): which of them fail now.
 
@@ -78,9 +79,8 @@ class Run:
 
     @property
     def shown(self) -> str:
-        folder = self.key.partition(" in ")[2]
-        where = f" in {folder}" if folder else ""
-        return f"`{self.command}`{where} failed when last run{f': {self.told}' if self.told else ''}"
+        _, where, folder = self.key.partition(" in ")
+        return f"`{self.command}`{where}{folder} failed when last run{f': {self.told}' if self.told else ''}"
 
 
 def runs(exchange: Exchange) -> Iterator[Run]:
@@ -91,12 +91,11 @@ def runs(exchange: Exchange) -> Iterator[Run]:
         yield Run(check.name.lower(), check.name, check.passed, _line(check.error), source)
     if found := [*_PASTED.finditer(exchange.pasted)]:
         told = found[-1][1].strip()
-        source = exchange.sources[-1] if exchange.sources else ""
         line = f"{told} {telling(exchange.pasted)}".strip()
-        yield Run("tests", "tests", not _FAILS.search(told), line, source)
+        yield Run("tests", "tests", not _FAILS.search(told), line, "".join(exchange.sources[-1:]))
 
 
-def command_of(use: Use) -> str:
+def command_of(use: ToolUse) -> str:
     given = use.input
     if isinstance(given, dict):
         given = given.get("command") or given.get("cmd") or given.get("script")
@@ -105,7 +104,7 @@ def command_of(use: Use) -> str:
     return given.strip() if isinstance(given, str) else ""
 
 
-def _of_command(use: Use) -> Iterator[Run]:
+def _of_command(use: ToolUse) -> Iterator[Run]:
     """Of several in one line the first has failed, unless the output names another."""
     folder, found = "", dict[str, str]()
     for segment in _SEGMENT.split(command_of(use)[:2000]):
@@ -160,61 +159,56 @@ _PLACE = re.compile(
 )
 _SYSTEM = re.compile(r"^(?:/dev/|/bin/|/usr/(?:local/)?bin|/etc/|/proc/|/tmp/?$)")
 _LOOKS = re.compile(r"(?:ls|cat|head|tail|grep|rg|find|echo|cd|pwd|wc|sed|git (?:status|diff|log|add))\b")
-_RECURS, _FACTS, _FACT = 3, 14, 120
+_RECURS, _FACTS, _FACT, _DIGITS = 3, 14, 120, 9
 
 Todo = tuple[str, str, str]  # text, state, id of the message
 
 
-def todos(uses: Iterable[Use], known: list[Todo]) -> list[Todo]:
-    """The list as the last use of it left it."""
+def todos(uses: Iterable[ToolUse], known: list[Todo]) -> list[Todo]:
+    """The open ones of the list as the last use of it left it."""
     for use in uses:
-        given: Mapping[str, Any] = use.input if isinstance(use.input, dict) else {}
+        given = object_of(use.input)
         if use.name in ("TaskCreate", "TaskUpdate"):
             known = _task(given, known, use)
         elif _LIST.search(use.name) and use.failed is not True:
             listed = [*_listed(given, use)]
             before = known if given.get("merge") is True else []
             known = [*{each[0]: each for each in (*before, *listed)}.values()] if listed else known
-    return known
+    return [each for each in known if each[1].strip().lower() not in _OVER]
 
 
-def _listed(given: Mapping[str, Any], use: Use) -> Iterator[Todo]:
+def _listed(given: Mapping[str, Any], use: ToolUse) -> Iterator[Todo]:
     for value in (given.get(key) for key in ("todos", "plan", "tasks", "items", "todo_list")):
         if isinstance(value, str):
             yield from ((text, _STATES.get(sign, "pending"), use.source) for sign, text in _BOX.findall(value))
-        for each in value if isinstance(value, list) else []:
-            fields = each if isinstance(each, dict) else {}
+        for each in list_of(value):
+            fields = object_of(each)
             text = next((fields[key] for key in _TEXTS if isinstance(fields.get(key), str)), "")
             if text.strip():
                 yield " ".join(text.split()), str(fields.get("status", "pending")), use.source
 
 
-def _task(given: Mapping[str, Any], known: list[Todo], use: Use) -> list[Todo]:
+def _task(given: Mapping[str, Any], known: list[Todo], use: ToolUse) -> list[Todo]:
     """One task at a time, named by its number."""
     subject, state = given.get("subject"), given.get("status")
     if use.name == "TaskCreate":
         return [*known, (" ".join(subject.split()), "pending", use.source)] if isinstance(subject, str) else known
-    try:
-        at = int(str(given.get("taskId"))) - 1
-        text, before, _ = known[at]
-    except (ValueError, IndexError):
+    number = str(given.get("taskId"))
+    at = int(number) - 1 if number.isdecimal() and len(number) < _DIGITS else -1
+    if not 0 <= at < len(known):
         return known
-    text = subject if isinstance(subject, str) and subject else text
-    return [*known[:at], (text, str(state or before), use.source), *known[at + 1 :]] if at >= 0 else known
+    text = subject if isinstance(subject, str) and subject else known[at][0]
+    return [*known[:at], (text, str(state or known[at][1]), use.source), *known[at + 1 :]]
 
 
-def is_over(state: str) -> bool:
-    return state.strip().lower() in _OVER
-
-
-def commits(uses: Iterable[Use]) -> Iterator[tuple[str, str]]:
+def commits(uses: Iterable[ToolUse]) -> Iterator[tuple[str, str]]:
     """Short hash and subject, as git says them."""
     for use in uses:
         if use.failed is not True and "]" in use.result and (use.name == "commit" or "commit" in command_of(use)):
             yield from ((sha[:7], subject.strip()) for sha, subject in _COMMIT.findall(use.result))
 
 
-def edited(uses: Iterable[Use], known: Counter[str]) -> Counter[str]:
+def edited(uses: Iterable[ToolUse], known: Counter[str]) -> Counter[str]:
     """How often each file was edited; what was moved has its new name, what was deleted is gone."""
     found = Counter(known)
     for use in uses:
@@ -237,24 +231,23 @@ def _move(found: Counter[str], verb: str, paths: list[str]) -> None:
                 found[target if re.search(r"\.\w+$", target) else f"{target.rstrip('/')}/{last}"] += times
 
 
-def by_folder(files: Counter[str]) -> str:
+def by_folder(files: Iterable[tuple[str, int]]) -> str:
     """`app/models: table.py ×6, cell.py; web: app.js`, the most edited folder first."""
     folders: dict[str, list[tuple[int, str]]] = {}
-    for path, times in files.items():
+    for path, times in files:
         folder, _, name = path.rpartition("/")
         folders.setdefault(folder or ".", []).append((times, name))
     ordered = sorted(folders.items(), key=lambda pair: (-sum(times for times, _ in pair[1]), pair[0]))
-    return "; ".join(f"{folder}: {_names(files)}" for folder, files in ordered)
-
-
-def _names(files: list[tuple[int, str]]) -> str:
-    ordered = sorted(files, key=lambda pair: (-pair[0], pair[1]))
-    return ", ".join(f"{name} ×{times}" if times > 1 else name for times, name in ordered)
+    lines = []
+    for folder, held in ordered:
+        often = sorted(held, key=lambda pair: (-pair[0], pair[1]))
+        lines.append(f"{folder}: {', '.join(f'{name} ×{times}' if times > 1 else name for times, name in often)}")
+    return "; ".join(lines)
 
 
 def from_folders(text: str) -> Counter[str]:
     """The files of such a line."""
-    found: Counter[str] = Counter()
+    found = Counter[str]()
     for part in text.split("; "):
         folder, _, names = part.partition(": ")
         for each in names.split(", ") if names else []:
@@ -263,19 +256,16 @@ def from_folders(text: str) -> Counter[str]:
     return found
 
 
-def recurring(uses: Iterable[Use], files: Counter[str]) -> list[str]:
+def recurring(uses: Iterable[ToolUse], files: Counter[str]) -> list[str]:
     """Paths, addresses and commands that calls name again and again, and that are not among the edited files."""
     found: Counter[str] = Counter()
     for use in uses:
         command = command_of(use)
-        told = [command, *use.paths, *(value for value in _texts(use.input) if value.startswith("http"))]
+        given = object_of(use.input).values()
+        told = [command, *use.paths, *(each for each in given if isinstance(each, str) and each.startswith("http"))]
         places = {next(filter(None, match)).rstrip("/.,:") for each in told for match in _PLACE.findall(each[:2000])}
         found.update(place for place in places if len(place) <= _FACT and not _SYSTEM.match(place))
         if command and "\n" not in command and len(command) <= _FACT and not _LOOKS.match(command):
             found[f"`{command}`"] += 1
     often = (text for text, times in found.most_common() if times >= _RECURS)
     return [text for text in often if not any(text in path or path in text for path in files)][:_FACTS]
-
-
-def _texts(given: Any) -> list[str]:
-    return [value for value in given.values() if isinstance(value, str)] if isinstance(given, dict) else []

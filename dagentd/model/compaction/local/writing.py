@@ -11,8 +11,8 @@ from dagentd.model.compaction.items import Item, Record, new
 from dagentd.model.compaction.local import orders, progress
 from dagentd.model.compaction.local.endings import choice, ending
 from dagentd.model.compaction.local.exchanges import Exchange
-from dagentd.model.compaction.local.orders import sentences, trimmed
-from dagentd.model.compaction.local.progress import Run, key_of, runs, telling
+from dagentd.model.compaction.local.progress import key_of, runs, telling
+from dagentd.model.compaction.typed import sentences, trimmed
 
 ARROW, COMMIT = " → ", "(commit "
 _ASKED, _ENDED, _GOAL = 280, 320, 400  # characters
@@ -32,6 +32,7 @@ _HEARD = 4000  # characters of an answer whose words are known then
 _SUBSTANCE = 8  # words; a sign of a script without blanks counts half
 _SINGLE = ("files", "commits")  # kinds of which there is one item
 _EDITED, _COMMITS, _OPEN = "Edited ", "Commits: ", " Not answered yet: "
+_ANSWER = 6  # words that an answer may have and name nothing
 _NAMED, _LISTED = 3, 15  # commits of one turn, and those that no turn names
 _IDLE = re.compile(
     r"^(?:yes|no|ok(?:ay)?|sure|go(?: ahead| on)?|continue|proceed|thanks?(?: you)?|good|great|nice|perfect"
@@ -41,43 +42,40 @@ _IDLE = re.compile(
 
 
 class _Writer:
-    """The items of the record after; those of one kind are taken out and written anew, and keep their ids."""
+    """The items of the record after: those of a kind are taken and put anew, with their ids; all others are `held`."""
 
     def __init__(self, record: Record, at: str) -> None:
-        self._at, self._held = at, list(record.items)
-        self.items: list[Item] = []
-        self._before: list[Item] = []
+        self._at, self.held = at, list(record.items)
+        self.items: dict[tuple[str, str], Item] = {}
+        self._before: dict[tuple[str, str], Item] = {}
         self._taken = {item.id for item in record.items}
-        self._known: set[tuple[str, str]] = set()
 
     def take(self, kind: str) -> list[Item]:
-        found = [item for item in self._held if item.kind == kind and not item.pinned]
-        self._held = [item for item in self._held if item not in found]
-        self._before += found
+        found = [item for item in self.held if item.kind == kind and not item.pinned]
+        self.held = [item for item in self.held if item.kind != kind or item.pinned]
+        self._before |= {_place(item): item for item in reversed(found)}
         return found
-
-    def keep(self) -> None:
-        """All others stay as they are."""
-        self.items = [*self._held, *self.items]
 
     def put(self, name: str, text: str, sources: Sequence[str], kind: str) -> None:
         """Once: what is there already in that list stays alone."""
         made = new(name, text, sources, self._at, self._taken, kind)
-        held = any((item.list, item.text) == (name, made.text) for item in self._held)
-        if held or not made.text or (name, made.text) in self._known:
+        place = name, made.text
+        if not made.text or place in self.items or any((item.list, item.text) == place for item in self.held):
             return
-        alike = (one for one in self._before if one.kind == kind)
-        same = (one for one in alike if kind in _SINGLE or asked_of(one.text) == asked_of(made.text))
-        before = next(same, None)
-        if before is not None:
-            self._before.remove(before)
+        if (before := self._before.pop(_place(made), None)) is not None:
             made = replace(made, id=before.id, at=before.at)
         self._taken.add(made.id)
-        self._known.add((name, made.text))
-        self.items.append(made)
+        self.items[place] = made
 
 
-def written(record: Record, found: Sequence[Exchange], at: str, more_commits: Sequence[tuple[str, str]]) -> Record:
+def _place(item: Item) -> tuple[str, str]:
+    return item.kind, "" if item.kind in _SINGLE else asked_of(item.text)
+
+
+def written(
+    record: Record, found: Sequence[Exchange], at: str, more_commits: Sequence[tuple[str, str]], most: int
+) -> tuple[Record, int]:
+    """The record, and how many orders are not in it: `most` of them may have room."""
     writer = _Writer(record, at)
     uses = [use for each in found for use in each.uses]
     todos = _write_todos(writer, found)
@@ -87,9 +85,8 @@ def written(record: Record, found: Sequence[Exchange], at: str, more_commits: Se
     files = _write_files(writer, found)
     for fact in dict.fromkeys([*(item.text for item in writer.take("fact")), *progress.recurring(uses, files)]):
         writer.put("facts", fact, (), "fact")
-    _write_orders(writer, found)
-    writer.keep()
-    return Record(tuple(writer.items), _goal(record.goal, found), todos)
+    left = _write_orders(writer, found, most)
+    return Record((*writer.held, *writer.items.values()), _goal(record.goal, found), todos), left
 
 
 def _goal(known: str, found: Sequence[Exchange]) -> str:
@@ -111,24 +108,37 @@ def has_substance(text: str) -> bool:
 
 
 def _write_turns(writer: _Writer, found: Sequence[Exchange]) -> None:
-    """The last one is in progress; one that nobody took up is pending; all others are over. What goes on from before
-    belongs to the last one of the round before."""
-    earlier = [(item.list, item.text.partition(_OPEN)[0], [*item.sources]) for item in writer.take("turn")]
+    """The last one is in progress; one that nobody took up, or whose question stands, is pending; all others are over.
+    What goes on from before belongs to the last one of the round before."""
+    earlier = [(item.list, item.text, [*item.sources]) for item in writer.take("turn")]
     found = _chained(found)
     told = [_told(each, last=at == len(found)) for at, each in enumerate(found, 1)]
     if found and not found[0].asked and not found[0].wordless:
         text, sources = told.pop(0)[1:]
+        found = found[1:]
         if earlier:
-            name, asked, ids = earlier[-1]
-            ended = text.rpartition(ARROW)[2] if text else ""
-            joined = asked.partition(ARROW)[0] + (f"{ARROW}{ended}" if ended else "")
-            earlier[-1] = name, joined if ended else asked, [*ids, *sources]
+            name, before, ids = earlier[-1]
+            before, ended = before.partition(_OPEN)[0], text.rpartition(ARROW)[2]
+            earlier[-1] = name, f"{asked_of(before)}{ARROW}{ended}" if ended else before, [*ids, *sources]
         elif text:
-            told.insert(0, ("completed", text, sources))
-    every = [*earlier, *(each for each in told if each[1])]
-    for at, (name, text, sources) in enumerate(every):
+            earlier = [("completed", text, sources)]
+    for at, (name, text, sources) in enumerate(every := [*earlier, *told]):
         last = at == len(every) - 1
+        if not last and _OPEN in text:
+            is_open = _is_open(text, [each.asked for each in found[max(0, at + 1 - len(earlier)) :] if each.asked])
+            name, text = ("pending", text) if is_open else ("completed", text.partition(_OPEN)[0])
         writer.put("inProgress" if last else "completed" if name == "inProgress" else name, text, sources, "turn")
+
+
+def _is_open(text: str, said: Sequence[str]) -> bool:
+    """Whether a choice stands that the user raised: nothing that they said since is an answer. Right behind it that is
+    anything short, or with a word of it; later it has more of them."""
+    turn, _, question = text.partition(_OPEN)
+    words, asked = orders.content(question), asked_of(turn)
+    shared = [len(words & orders.content(each)) for each in said]
+    short = bool(said) and len(said[0].split()) < _ANSWER
+    raised = "?" in asked and words & orders.content(asked)
+    return bool(raised) and not short and not any(shared[:1]) and max(shared, default=0) < _SHARED
 
 
 def _chained(found: Sequence[Exchange]) -> list[Exchange]:
@@ -137,8 +147,8 @@ def _chained(found: Sequence[Exchange]) -> list[Exchange]:
     for each in found:
         if kept and kept[-1].asked and _is_link(each, kept[-1]):
             first = kept[-1]
-            said, uses = [*first.said, *each.said], [*first.uses, *each.uses]
-            kept[-1] = replace(first, said=said, uses=uses, sources=[*first.sources, *each.sources])
+            kept[-1] = replace(first, said=first.said + each.said, uses=first.uses + each.uses,
+                               sources=first.sources + each.sources)  # fmt: skip
         else:
             kept.append(each)
     return kept
@@ -157,7 +167,7 @@ def _told(each: Exchange, last: bool) -> tuple[str, str, list[str]]:
     ended, source = ("", "") if each.stopped and not each.asked else ending(each.said, most)
     made = "; ".join(f"{sha} {subject}" for sha, subject in [*progress.commits(each.uses)][-_NAMED:])
     ended = f"{ended} {COMMIT}{made})".strip() if made else ended
-    if last and (question := choice(each.said)):
+    if (last or "?" in each.asked) and (question := choice(each.said)):
         ended = f"{ended}{_OPEN}{trimmed(question, _ENDED)}".strip()
     asked = "" if _IDLE.match(each.asked) else trimmed(_beside_orders(each), _ASKED)
     if each.wordless and (line := telling(each.pasted, or_last=False)):
@@ -170,32 +180,26 @@ def _told(each: Exchange, last: bool) -> tuple[str, str, list[str]]:
 def _beside_orders(each: Exchange) -> str:
     """The request without the orders in it, which stand among the decisions; unless there was nothing else."""
     said = {one.text for one in each.orders}
-    rest = [one for one in sentences(each.asked[: 2 * _ASKED]) if one not in said]
+    rest = [one for one in sentences(each.asked[: 2 * _ASKED]) if one not in said or orders.is_request(one)]
     return " ".join(rest) if has_substance(" ".join(rest)) or not said else each.asked
 
 
 def _write_todos(writer: _Writer, found: Sequence[Exchange]) -> str:
     """Write what is open of the todo list; its next step."""
-    known = [
-        (item.text, "in_progress" if item.list == "inProgress" else "pending", item.sources[0])
-        for item in writer.take("todo")
-        if item.sources
-    ]
+    known = [(item.text, item.list, item.sources[0]) for item in writer.take("todo") if item.sources]
     listed = progress.todos((use for each in found for use in each.uses), known)
     for text, status, source in listed:
-        if not progress.is_over(status):
-            writer.put("inProgress" if status.startswith("in") else "pending", trimmed(text, 200), [source], "todo")
-    open_ones = [each for each in listed if not progress.is_over(each[1])]
-    return next((text for text, status, _ in (*(one for one in open_ones if one[1].startswith("in")), *open_ones)), "")
+        writer.put("inProgress" if status.startswith("in") else "pending", trimmed(text, 200), [source], "todo")
+    begun = (each for each in listed if each[1].startswith("in"))
+    return next((text for text, *_ in (*begun, *listed)), "")
 
 
 def _write_checks(writer: _Writer, found: Sequence[Exchange]) -> None:
     """Those whose last run failed are blockers; a later pass of the same check closes an earlier failure."""
-    failing: dict[str, tuple[str, tuple[str, ...]]] = {}
-    for item in writer.take("check"):
-        failing[_key(item.text)] = item.text, item.sources
+    failing = {_key(item.text): (item.text, item.sources) for item in writer.take("check")}
     for run in (run for each in found for run in runs(each)):
-        for key in [key for key in failing if _same(key, run)]:
+        passed = run.passed and "test" in run.key  # where output was pasted, nobody knows which program ran the tests
+        for key in [key for key in failing if key == run.key or (passed and key == "tests")]:
             del failing[key]
         if not run.passed:
             failing[run.key] = run.shown, (run.source,)
@@ -209,16 +213,11 @@ def _key(text: str) -> str:
     return " ".join(filter(None, (key_of(match[1]) or match[1], match[2]))) if match else text
 
 
-def _same(key: str, run: Run) -> bool:
-    """Where the output was pasted, nobody knows which program ran the tests."""
-    return key == run.key or (run.passed and key == "tests" and "test" in run.key)
-
-
 def _write_commits(writer: _Writer, found: Sequence[tuple[str, str]]) -> None:
     """Those that no turn names, the newest if there are many."""
     told = [item.text.removeprefix(_COMMITS) for item in writer.take("commits")]
     every = [each for text in told for each in text.split("; ")] + [f"{sha} {subject}" for sha, subject in found]
-    turns = "\n".join(item.text for item in writer.items)
+    turns = "\n".join(item.text for item in writer.items.values())
     rest = [each for each in dict.fromkeys(every) if each.split(" ", 1)[0] not in turns]
     if rest:
         writer.put("completed", _COMMITS + "; ".join(rest[-_LISTED:]), (), "commits")
@@ -232,15 +231,20 @@ def _write_files(writer: _Writer, found: Sequence[Exchange]) -> Counter[str]:
     files = progress.edited((use for each in found for use in each.uses), held)
     sources += [use.source for each in found for use in each.uses if use.paths]
     if files:
-        kept = Counter(dict(files.most_common(40)))
-        writer.put("completed", _EDITED + progress.by_folder(kept), sources, "files")
+        writer.put("completed", _EDITED + progress.by_folder(files.most_common(40)), sources, "files")
     return files
 
 
-def _write_orders(writer: _Writer, found: Sequence[Exchange]) -> None:
-    earlier = [orders.Order(item.text, item.sources[0] if item.sources else "") for item in writer.take("order")]
-    for one in orders.standing([*earlier, *(one for each in found for one in each.orders)]):
+def _write_orders(writer: _Writer, found: Sequence[Exchange], most: int) -> int:
+    """Each where it was said last; of the oldest ones no more than their number is known."""
+    said = {item.text: item.sources[0] if item.sources else "" for item in writer.take("order")}
+    for one in (one for each in found for one in each.orders):
+        said.pop(one.text, None)
+        said[one.text] = one.source
+    newest = [orders.Order(text, source) for text, source in said.items()][-most:]
+    for one in orders.standing(newest):
         writer.put("decisions", one.text, [one.source] if one.source else [], "order")
+    return len(said) - len(newest)
 
 
 def asked_of(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dagentd.formats.entries import Reading
+from dagentd.formats.chat_entries import Reading
 from dagentd.formats.legacy import Rejected
 from dagentd.model import ids, jsontext
 from dagentd.model.documents import Message

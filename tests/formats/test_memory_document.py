@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters.git import project_at
-from dagentd.formats import memory
+from dagentd.formats import memory_document
 from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.conftest import SampleProject
@@ -17,7 +17,7 @@ MEMORY = {"version": 2, "summary": {"critical": ["Use JWT"], "important": ["GitH
 
 def test_a_memory_becomes_decisions_and_pending_and_leaves_the_rest() -> None:
     base = {"version": 1, "summary": {"completed": ["Set up"], "decisions": ["Use JWT"], "pending": []}, "x": 1}
-    assert memory.as_checkpoint(MEMORY, base) == {
+    assert memory_document.as_checkpoint(MEMORY, base) == {
         "version": 2,
         "summary": {"completed": ["Set up"], "decisions": ["Use JWT", "GitHub only"], "pending": ["Add docs"]},
         "critical": ["Use JWT"],
@@ -27,7 +27,7 @@ def test_a_memory_becomes_decisions_and_pending_and_leaves_the_rest() -> None:
 
 def test_a_decision_keeps_its_weight_and_a_new_one_is_important() -> None:
     checkpoint = {"summary": {"decisions": ["GitHub only", "Use JWT", "No cookies"], "pending": ["Ship"]}}
-    assert memory.with_checkpoint({**MEMORY, "mood": "good"}, checkpoint) == {
+    assert memory_document.with_checkpoint({**MEMORY, "mood": "good"}, checkpoint) == {
         "version": 2,
         "mood": "good",
         "summary": {"critical": ["Use JWT"], "important": ["GitHub only", "No cookies"], "minor": ["Ship"]},
@@ -74,7 +74,7 @@ def test_a_memory_is_live_in_both_directions(project: SampleProject) -> None:
 def test_goal_next_step_and_facts_are_told_and_not_read_back() -> None:
     lists = {"decisions": ["Use JWT"], "pending": ["Ship"], "facts": ["port 5433"]}
     summary = {**lists, "goal": "a login", "next": "deploy"}
-    told = memory.with_checkpoint({}, {"summary": summary})["summary"]
+    told = memory_document.with_checkpoint({}, {"summary": summary})["summary"]
     assert told["important"] == ["Goal: a login", "Next step: deploy", "Use JWT"]
     assert told["minor"] == ["Ship", "port 5433"]
-    assert memory.as_checkpoint({"summary": told}, {"summary": summary})["summary"] == summary
+    assert memory_document.as_checkpoint({"summary": told}, {"summary": summary})["summary"] == summary

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dagentd.adapters import clock
 from dagentd.adapters.files import disk
@@ -23,21 +23,28 @@ from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 
 if TYPE_CHECKING:
-    from dagentd.jobs.compaction import Scales
+    from dagentd.jobs.scales import Scales
 
 _SOON = 0.1  # seconds: whoever adds one message after the other wakes the workers only so often
 _MEANWHILE = 16_384  # tokens that may come until then
 _KNOWN = 10_000  # sessions of which something is remembered
 
 
-class BudgetWatch:
-    """`due` is told of a session that is to be compacted, and `not_due` of one that is not. Most sessions are far from
-    their budget, which the sizes of their files tell; those are never opened for this."""
+class Compacting(Protocol):
+    def begin(self, store: Store, folder: SessionFolder) -> None:
+        """A session is so full that it is due."""
 
-    def __init__(self, maintenance: Maintenance, settings_of: Callable[[Project], Settings]) -> None:
-        self._maintenance, self._settings_of = maintenance, settings_of
-        self.due: Callable[[Store, SessionFolder], None] = lambda *_: None
-        self.not_due: Callable[[SessionFolder], None] = lambda _: None
+    def needed_no_more(self, folder: SessionFolder) -> None:
+        """It is not, whatever was tried before."""
+
+
+class BudgetWatch:
+    """Most sessions are far from their budget, which the sizes of their files tell; those are never opened for this."""
+
+    def __init__(
+        self, maintenance: Maintenance, settings_of: Callable[[Project], Settings], compaction: Compacting
+    ) -> None:
+        self._maintenance, self._settings_of, self._compaction = maintenance, settings_of, compaction
         self._lock = threading.Lock()
         self._known: dict[Path, range] = {}  # bytes in chat with which a session need not be weighed again
         self._levels: dict[Path, float] = {}
@@ -45,7 +52,7 @@ class BudgetWatch:
 
     @cached_property
     def scales(self) -> Scales:
-        from dagentd.jobs.compaction import Scales
+        from dagentd.jobs.scales import Scales
 
         return Scales()
 
@@ -94,7 +101,7 @@ class BudgetWatch:
         """It is so far below its budget that there is nothing left to tell of it."""
         self._levels.pop(folder.journal, None)
         self._note(folder, None)
-        self.not_due(folder)
+        self._compaction.needed_no_more(folder)
 
     def fullness(self, store: Store, session: Session) -> Full:
         return self.scales.fullness(session, self._settings_of(store.project))
@@ -114,9 +121,9 @@ class BudgetWatch:
             self.not_before(folder, size, full.to_next_level)
             self._note(folder, _beyond(session, full) if full.beyond else None)
             if not full.due:
-                self.not_due(folder)
+                self._compaction.needed_no_more(folder)
             elif not store.read_only:
-                self.due(store, folder)
+                self._compaction.begin(store, folder)
             self.changed(store, session)  # by what came meanwhile
 
     def _tell(self, session: Session, full: Full) -> None:

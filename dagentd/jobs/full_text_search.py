@@ -10,9 +10,9 @@ from dagentd.errors import DagentdError, NotFound
 from dagentd.model import conversation
 from dagentd.model.project import SessionFolder
 from dagentd.model.query import Excerpt, Query, snippet
-from dagentd.store import search as searching
-from dagentd.store.search import Message
+from dagentd.store import session_search as searching
 from dagentd.store.search_index import SearchIndex
+from dagentd.store.session_search import Message
 from dagentd.store.store import Store
 from dagentd.waiting import right_of_way
 

@@ -35,7 +35,7 @@ _MEANT: dict[str, Raw] = {  # whoever is at the page is the user
 def do(link: Link, asked: Any) -> Raw:
     """`told` is a sentence, `dialog` HTML that asks before something is done."""
     verb, given = (asked.get("verb"), asked.get("given")) if isinstance(asked, dict) else (None, None)
-    if verb not in _VERBS or not isinstance(given, dict):
+    if not isinstance(verb, str) or verb not in _VERBS or not isinstance(given, dict):
         raise InvalidInput("the page asked for what it may not do", hint="Load the page again.")
     method, allowed = _VERBS[verb]
     params = {key: given[key] for key in allowed if given.get(key) is not None}
@@ -46,6 +46,8 @@ def do(link: Link, asked: Any) -> Raw:
 def _previewed(found: Raw, params: Raw) -> Raw:
     if not found.get("proposalId"):
         return {"told": "Nothing in its chat can be compacted now."}
+    if found["tokensAfter"] >= found["tokensBefore"]:
+        return {"told": "Nothing is gained by that now: the checkpoint would be no shorter than the messages."}
     left = figures.counted(len(found["messages"]), "message")
     sizes = f"{figures.tokens(found['tokensBefore'])} become {figures.tokens(found['tokensAfter'])}"
     body = h.div(

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dagentd.errors import InvalidInput
-from dagentd.model import agents
+from dagentd.model import agent_types
 from dagentd.model.ids import AgentType
 from dagentd.model.jsontext import Undecodable
 
@@ -18,7 +18,7 @@ VALUES: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.
 
 @pytest.mark.parametrize("agent_type", TYPES)
 def test_every_type_has_a_description(agent_type: str) -> None:
-    found = agents.default(agent_type, AT)
+    found = agent_types.default(agent_type, AT)
     assert found.raw().keys() == {"agentType", "roleInstructions", "toolInstructions", "createdAt"}
     assert (found.agent_type, found.created_at) == (agent_type, AT)
     assert found.role_instructions.startswith("You ")
@@ -27,18 +27,18 @@ def test_every_type_has_a_description(agent_type: str) -> None:
 
 def test_roles_differ() -> None:
     """But for that of a feature's agent, which is another name for its project manager."""
-    assert len({agents.default(agent_type, AT).role_instructions for agent_type in TYPES}) == len(TYPES) - 1
-    assert agents.default("feature", AT).role_instructions == agents.default("pm", AT).role_instructions
+    assert len({agent_types.default(agent_type, AT).role_instructions for agent_type in TYPES}) == len(TYPES) - 1
+    assert agent_types.default("feature", AT).role_instructions == agent_types.default("pm", AT).role_instructions
 
 
 def test_an_unknown_type_is_refused() -> None:
     with pytest.raises(InvalidInput, match="'boss'"):
-        agents.default("boss", AT)
+        agent_types.default("boss", AT)
 
 
 def test_the_canonical_shape_replaces_both_texts() -> None:
     raw = {"roleInstructions": "Be brief.", "toolInstructions": "Use rg.", "team": {"x": 1}, "createdAt": "old"}
-    assert agents.replaced_by(raw, "dev", AT).raw() == {
+    assert agent_types.replaced_by(raw, "dev", AT).raw() == {
         "agentType": "dev",
         "roleInstructions": "Be brief.",
         "toolInstructions": "Use rg.",
@@ -55,7 +55,7 @@ def test_the_shape_of_session_checkpoint_architecture_is_folded_into_it() -> Non
         "toolInstructions": "Quote paths.",
         "tokens": 12,
     }
-    assert agents.replaced_by(raw, "qa", AT).raw() == {
+    assert agent_types.replaced_by(raw, "qa", AT).raw() == {
         "agentType": "qa",
         "roleInstructions": "You are our reviewer.\n\n- Read the diff.\n- Run make test.",
         "toolInstructions": "Use only these tools: Read, Bash.\n\nQuote paths.",
@@ -66,16 +66,16 @@ def test_the_shape_of_session_checkpoint_architecture_is_folded_into_it() -> Non
 
 
 def test_what_the_file_does_not_give_stays_the_default() -> None:
-    usual = agents.default("pm", AT)
-    only_tools = agents.replaced_by({"toolInstructions": "Use rg."}, "pm", AT)
+    usual = agent_types.default("pm", AT)
+    only_tools = agent_types.replaced_by({"toolInstructions": "Use rg."}, "pm", AT)
     assert (only_tools.role_instructions, only_tools.tool_instructions) == (usual.role_instructions, "Use rg.")
-    only_role = agents.replaced_by({"role": "Plan."}, "pm", AT)
+    only_role = agent_types.replaced_by({"role": "Plan."}, "pm", AT)
     assert (only_role.role_instructions, only_role.tool_instructions) == ("Plan.", usual.tool_instructions)
 
 
 def test_a_session_s_description_can_be_copied_to_be_the_user_s() -> None:
-    first = agents.replaced_by({"role": "R", "allowedTools": ["Read"], "toolInstructions": "T"}, "dev", AT)
-    assert agents.replaced_by(first.raw(), "dev", AT) == first
+    first = agent_types.replaced_by({"role": "R", "allowedTools": ["Read"], "toolInstructions": "T"}, "dev", AT)
+    assert agent_types.replaced_by(first.raw(), "dev", AT) == first
 
 
 @pytest.mark.parametrize(
@@ -94,15 +94,15 @@ def test_a_session_s_description_can_be_copied_to_be_the_user_s() -> None:
 )
 def test_a_wrong_shape_is_told_in_a_sentence(raw: dict[str, Any], sentence: str) -> None:
     with pytest.raises(Undecodable) as refused:
-        agents.replaced_by(raw, "dev", AT)
+        agent_types.replaced_by(raw, "dev", AT)
     assert sentence in str(refused.value)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a slow machine is no failure
-@given(st.dictionaries(st.sampled_from([*agents._KEYS, "agentType", "createdAt", "other"]), VALUES))
+@given(st.dictionaries(st.sampled_from([*agent_types._KEYS, "agentType", "createdAt", "other"]), VALUES))
 def test_any_object_is_a_description_or_undecodable(raw: dict[str, Any]) -> None:
     try:
-        found = agents.replaced_by(raw, "merge", AT)
+        found = agent_types.replaced_by(raw, "merge", AT)
     except Undecodable:
         return
     assert found.agent_type == "merge"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagentd.agx import naming
+from dagentd.agx import session_names
 from dagentd.model import ids
 
 
@@ -18,26 +18,26 @@ from dagentd.model import ids
      ("größe", "gr-e"), ("日本", "branch"), ("a..b", "a.b"), ("-", "branch")],
 )  # fmt: skip
 def test_a_branch_has_an_id(branch: str, session_id: str) -> None:
-    found = naming.of_branch(branch, lambda _: False)
+    found = session_names.of_branch(branch, lambda _: False)
     assert found == session_id
-    assert naming.could_be_of(found, branch)
+    assert session_names.could_be_of(found, branch)
 
 
 def test_a_clash_gets_four_hex_digits() -> None:
     taken = {"feature-auth"}
-    found = naming.of_branch("feature-auth", taken.__contains__)
+    found = session_names.of_branch("feature-auth", taken.__contains__)
     assert found.startswith("feature-auth-") and len(found) == len("feature-auth-") + 4
     int(found[-4:], 16)
-    assert naming.of_branch("feature-auth", {*taken, found}.__contains__) not in {*taken, found}
-    assert naming.could_be_of(found, "feature-auth") and not naming.could_be_of(found, "feature/auth")
+    assert session_names.of_branch("feature-auth", {*taken, found}.__contains__) not in {*taken, found}
+    assert session_names.could_be_of(found, "feature-auth") and not session_names.could_be_of(found, "feature/auth")
 
 
 @given(st.text(min_size=1, max_size=300))
 def test_every_id_of_a_branch_is_safe(branch: str) -> None:
-    assert ids.is_safe(naming.of_branch(branch, lambda _: False))
-    assert ids.is_safe(naming.of_branch(branch, lambda name: "-" not in name[-5:-4]))
+    assert ids.is_safe(session_names.of_branch(branch, lambda _: False))
+    assert ids.is_safe(session_names.of_branch(branch, lambda name: "-" not in name[-5:-4]))
 
 
 def test_tmux_names_have_no_character_that_tmux_takes_for_its_own() -> None:
-    assert naming.tmux_session("agx", "my.shop", "a:b c") == "agx-my_shop-a_b_c"
-    assert naming.told_apart("x", Path("/a")) != naming.told_apart("x", Path("/b"))
+    assert session_names.tmux_session("agx", "my.shop", "a:b c") == "agx-my_shop-a_b_c"
+    assert session_names.told_apart("x", Path("/a")) != session_names.told_apart("x", Path("/b"))

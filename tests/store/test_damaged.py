@@ -1,0 +1,224 @@
+"""A journal damaged at the worst moment: what was found by damaging it at random (tests/torture/damage.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dagentd.adapters.files import disk, marks
+from dagentd.store.journal import recovery
+from dagentd.store.journal.index import Index
+from dagentd.store.journal.journal import Journal
+from tests.store.app import said
+from tests.store.served import Served
+
+
+def _fill(served: Served, text: str) -> None:
+    """Zeros over the end of a record and its beginning."""
+    place = served.journal.read_bytes().rindex(text.encode())
+    with served.journal.open("r+b") as file:
+        file.seek(place - 40)
+        file.write(bytes(60))
+
+
+def _over(source: Path, target: Path) -> None:
+    target.write_bytes(source.read_bytes())
+
+
+def _instead(source: Path, target: Path) -> None:
+    os.replace(shutil.copy2(source, target.with_name("copy")), target)
+
+
+@pytest.fixture
+def backup(tmp_path: Path) -> Path:
+    return tmp_path / "backup"
+
+
+def _at_sync(served: Served, monkeypatch: pytest.MonkeyPatch, damage: Callable[[], None]) -> None:
+    """Once, while what was appended to the journal is being synced."""
+    before, waiting = disk.step, [damage]
+
+    def step(what: str, path: str | Path) -> None:
+        if what == "fdatasync" and path == served.journal and waiting:
+            waiting.pop()()
+        before(what, path)
+
+    monkeypatch.setattr(disk, "step", step)
+
+
+def test_damaged_while_an_append_is_synced(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was taken for our own write."""
+    served.add("a", "b")
+    served.session.clear()
+    served.flush()
+    _at_sync(served, monkeypatch, lambda: _fill(served, '"text of b"'))
+    served.session.add([{"id": "c", "role": "user", "content": "text of c"}])
+    served.again()
+    assert served.all() == ["a", "b", "c"] and b"\0" * 60 in served.journal.read_bytes()
+
+
+def test_damage_that_nobody_could_notice_is_found_by_who_reads(served: Served) -> None:
+    """By as many bytes in the very moment of our own write."""
+    served.add("a", "b")
+    served.session.clear()
+    served.flush()
+    _fill(served, '"text of b"')
+    served.session._journal.file.ours = marks.of(served.journal)
+    assert served.all() == ["a", "b"]
+
+
+def test_a_damaged_checkpoint_that_nobody_could_notice(served: Served) -> None:
+    served.session.update_checkpoint({"summary": {"decisions": ["kept"]}})
+    served.add("a")
+    _fill(served, '"kept"')
+    served.session._journal.file.ours = marks.of(served.journal)
+    served.again()
+    assert (served.session.checkpoint() or {})["summary"]["decisions"] == ["kept"]
+
+
+def test_an_older_checkpoint_is_damaged(served: Served) -> None:
+    """Whoever writes on that one is compared with nothing."""
+    for name in ("first", "second"):
+        served.session.update_checkpoint({"summary": {"decisions": [name]}})
+    served.flush()
+    _fill(served, '"first"')
+    theirs = served.app.new_checkpoint(2, "2026-01-01T00:00:00.000Z", decisions=["first", "theirs"])
+    served.app.write(theirs, "checkpoint")
+    served.flush()
+    assert {"second", "theirs"} <= {*(served.session.checkpoint() or {})["summary"]["decisions"]}
+
+
+def test_what_left_chat_was_in_the_app_s_file_only(served: Served, backup: Path) -> None:
+    """That was written over, and the journal was the last to have it."""
+    served.add("a")
+    shutil.copy2(served.journal, backup)
+    served.app.push(said("theirs"))
+    with served.session._projections.still():
+        served.session._projections.look()
+        served.session.clear()
+    served.flush()
+    assert served.shown() == []
+    _over(backup, served.journal)
+    served.flush()
+    assert served.all() == ["a", "theirs"] and served.known() == []
+
+
+def test_a_group_that_was_damaged_before_it_was_answered(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another file has the name, with the first and the last of it."""
+
+    def damage() -> None:
+        _instead(served.journal, served.journal)
+        _fill(served, '"text of c"')
+
+    served.add("a")
+    _at_sync(served, monkeypatch, damage)
+    served.add("b", "c", "d")
+    for _ in range(2):
+        assert served.all() == served.known() == ["a", "b", "c", "d"]
+        served.again()
+
+
+def test_another_file_that_is_damaged_too_moves_nothing(served: Served, backup: Path) -> None:
+    """What was put back there says behind which it stands, and that one is damaged since."""
+    served.add("a", "b", "c")
+    shutil.copy2(served.journal, backup)
+    served.add("d")
+    _fill(served, '"text of c"')
+    served.again()
+    served.close()
+    _fill(served, '"text of b"')
+    _instead(backup, served.journal)
+    served.open()
+    for _ in range(2):
+        assert served.all() == served.known() == ["a", "b", "c", "d"]
+        served.again()
+
+
+@pytest.mark.parametrize("left", [b"", b'{"messages": ['])
+def test_no_journal_and_a_chat_that_makes_no_sense(served: Served, left: bytes) -> None:
+    """The kept file has all of it: it could not be served at all."""
+    served.add("a", "b")
+    served.close()
+    served.journal.unlink()
+    served.app.paths["chat"].write_bytes(left)
+    served.open()
+    served.flush()
+    assert served.all() == served.known() == served.shown() == ["a", "b"] and len(served.kept) == 1
+    assert json.loads(served.journal.read_bytes().splitlines()[0])["t"] == "session"
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_somebody_found_a_backup_of_what_was_lost(served: Served, backup: Path, running: bool) -> None:
+    """It ends where the journal did, so nothing that was known is lacking; its message counted as lost all the same."""
+    served.add("a", "b", "c")
+    shutil.copy2(served.journal, backup)
+    served.session.clear()
+    served.close()
+    for path in [*served.project.kept_dir.glob("*.z"), *backup.parent.glob("index.sqlite*")]:
+        path.unlink()
+    length = backup.stat().st_size
+    os.truncate(served.journal, length)
+    _fill(served, '"text of b"')
+    served.open()
+    served.flush()
+    assert "b" not in served.all()
+    if not running:
+        served.close()
+    data = served.journal.read_bytes()
+    served.journal.write_bytes(backup.read_bytes() + data[length:])
+    served.flush() if running else served.open()
+    assert served.all() == ["a", "b", "c"]
+
+
+def test_its_first_line_is_gone(served: Served) -> None:
+    """A journal that does not begin with a session is not another session's: what the index knows goes back in."""
+    served.add("a", "b")
+    served.session.clear()
+    served.close()
+    lines = served.journal.read_bytes().splitlines(keepends=True)
+    copy = served.journal.with_name("sed")
+    copy.write_bytes(b"".join(lines[1:3]))
+    os.truncate(served.journal, len(lines[0]))
+    os.replace(copy, served.journal)
+    served.open()
+    assert served.all() == ["a", "b"] and served.known() == []
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"t": "mess'])
+def test_somebody_appends_while_it_is_read(served: Served, torn: bytes) -> None:
+    """As who serves the same file by a hard link in another worktree: adding ended in an error, Invalid argument."""
+    served.add("a")
+    served.close()
+    line = served.journal.read_bytes().splitlines(keepends=True)[-1].replace(b'"a"', b'"b"')
+    journal = Journal.open(served.journal)
+    try:
+        with served.journal.open("ab") as file:
+            file.write(line + torn)
+        recovery.read_state(journal, Index(None).journal(served.journal))
+        journal.cut_tail()
+        assert journal.size == served.journal.stat().st_size - len(torn)
+    finally:
+        journal.close()
+    served.open()
+    assert served.all() == ["a", "b"]
+
+
+def test_the_same_part_is_sealed_by_somebody_else_just_now(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by one who let go of the session while its folder was moved: that was a bug in the eyes of who added."""
+    before = disk.step
+
+    def step(what: str, path: str | Path) -> None:
+        if what == "rename" and str(path).endswith(".z"):
+            Path(path).write_bytes(b"")
+        before(what, path)
+
+    served.session.add([{"id": "a", "role": "user", "content": "text of a"}])
+    served.session.clear()
+    monkeypatch.setattr(disk, "step", step)
+    served.flush()
+    assert served.shown() == []
