@@ -96,6 +96,16 @@ def test_no_context_is_made_where_git_has_begun_to_remove_files(served: Served) 
     assert not served.folder.document("context").exists()
 
 
+def test_no_agent_description_is_made_again_while_the_session_is_served(served: Served) -> None:
+    """Beside a full load git was held up behind this file, which it removes first, and failed with the new one."""
+    served.store.reconciler.reconcile()
+    served.folder.document("agent-description").unlink()
+    served.store.reconciler.reconcile()
+    assert not served.folder.document("agent-description").exists()
+    served.store.maker.get_or_create("feature", "pm", served.feature)
+    assert served.folder.document("agent-description").exists()
+
+
 def _hard_copy(served: Served, away: Path) -> None:
     subprocess.run(["cp", "-al", str(served.worktree), str(away)], check=True)
     run_git(served.project.root, "worktree", "remove", "--force", str(served.worktree))

@@ -98,13 +98,15 @@ class Reconciler:
             files_now = _signature(folder)
             if not everything and self._settled.get(folder.journal) == files_now:
                 continue
+            is_new = folder.journal not in self._settled
             self._settled[folder.journal] = ()
             with apart():
                 try:
                     with self._sessions.use(folder) as session:
                         session.reconcile()
-                        with contextlib.suppress(DagentdError):  # a request has the usual one; the next look tries it
-                            session.describe()
+                        if is_new and not session.described:
+                            with contextlib.suppress(DagentdError):  # a request has the usual one all the same
+                                session.describe()
                         yield session
                         sound = not session.problems
                     self._problems.served(folder)

@@ -40,6 +40,7 @@ class Session:
         self._life = threading.RLock()
         self._users = 0
         self._leaving = self._closed = False
+        self.described = False  # one that vanishes later is not made again: git may be removing the session
         self._projections = Projections(folder, resources.settle, resources.temps, _has_memories(resources, folder))
         first = self._projections.first_look()
         self._journal = open_journal(first)
@@ -234,6 +235,7 @@ class Session:
         role = self.fields.get("agentType")
         if role in get_args(AgentType) and self.read("agent-description") is None:
             self._write("agent-description", document_edits.initial_description(self.project, str(role), clock.stamp()))
+        self.described = True
 
     def _check_writable(self) -> None:
         if self.folder.gone:
