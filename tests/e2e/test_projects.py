@@ -195,7 +195,7 @@ def test_a_moved_project_is_found_again_by_init(daemon: Daemon, project: SampleP
     assert "not there; if it was moved" in " ".join(daemon.dagentd("projects").split())
     daemon.dagentd("init", str(moved))
     assert roots(daemon) == [str(moved)]
-    assert daemon.status["health"] == "ok"
+    until(lambda: daemon.status["health"] == "ok", "that nothing is missing any more")
     assert daemon.call("session.getHistory", sessionId=PM)["messages"][0]["content"] == "before"
     assert len(json.loads(daemon.dagentd("projects", "--json"))["projects"]) == 1
 
@@ -209,7 +209,7 @@ def test_a_project_that_was_deleted_is_removed_by_the_path_it_had(daemon: Daemon
     other.rename(tmp_path / "gone")
     until(lambda: daemon.status["health"] == "degraded", "the notice")
     daemon.dagentd("remove", str(other))
-    assert daemon.status["health"] == "ok"
+    until(lambda: daemon.status["health"] == "ok", "that nothing is missing any more")
     assert roots(daemon) == [str(repo)]
 
 

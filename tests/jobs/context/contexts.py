@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,16 @@ class Contexts:
 
 
 class Steps:
-    """Counts what changes the disk."""
+    """Counts what this thread changes on the disk: behind it a store still tidies up after a session, later if busy."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seen: list[tuple[str, Path]] = []
-        monkeypatch.setattr(disk, "step", lambda what, path: self.seen.append((what, Path(path))))
+        self._thread = threading.get_ident()
+        monkeypatch.setattr(disk, "step", self._step)
+
+    def _step(self, what: str, path: Path) -> None:
+        if threading.get_ident() == self._thread:
+            self.seen.append((what, Path(path)))
 
     def taken(self) -> list[tuple[str, Path]]:
         """Since it was last asked."""
