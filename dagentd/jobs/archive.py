@@ -79,7 +79,8 @@ def archive_ended(
 def _archive(store: Store, folder: SessionFolder, ends: Ends) -> bool:
     """Most have nothing to be done, which their small document tells."""
     try:
-        shown = store.sessions.document(folder) or layout.read_object(folder.document("session"))
+        held = store.sessions.held(folder)
+        shown = held.fields if held is not None else layout.read_object(folder.document("session"))
         if not plan(ends.of(shown.get("taskId", folder.task_id)), shown, None):
             return False
         with store.sessions.use(folder) as session:

@@ -241,17 +241,12 @@ def read(folder: SessionFolder) -> dict[str, Any] | None:
 
 
 def _renew(store: Store, folder: SessionFolder, plan: Plan) -> bool:
-    session = _session(store, folder)
-    if session is None:
-        return False
-    return store.renew_context(folder, partial(plan.renewed, session), session.get("taskId"))
-
-
-def _session(store: Store, folder: SessionFolder) -> dict[str, Any] | None:
-    """The fields of a session, which is not opened for them; one that lies under a task is a session of that task. None
-    while it is being made: its first context told an agent of no task, and whoever makes it asks for one afterwards."""
+    """The session is not opened for this; one that lies under a task is a session of that task. Nothing while it is
+    being made: its first context told an agent of no task, and whoever makes it asks for one afterwards."""
+    held = store.sessions.held(folder)
     try:
-        known = store.sessions.document(folder) or layout.read_object(folder.document("session"))
+        known = held.fields if held is not None else layout.read_object(folder.document("session"))
     except FileNotFoundError:
-        return None
-    return {"taskId": folder.task_id, **{key: value for key, value in known.items() if value is not None}}
+        return False
+    session = {"taskId": folder.task_id, **{key: value for key, value in known.items() if value is not None}}
+    return store.renew_context(folder, partial(plan.renewed, session), session.get("taskId"))

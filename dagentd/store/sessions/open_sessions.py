@@ -36,7 +36,7 @@ class OpenSessions:
         self._resources, self._catalogue, self._problems = resources, catalogue, problems
         self._open: dict[Path, Session] = {}
         self._found: dict[tuple[str | None, ...], SessionFolder] = {}
-        self._ended = False
+        self.ended = False
 
     def door(self, session_id: str) -> threading.RLock:
         """Held by whoever opens, makes or removes a session of that id, and taken before `lock`. It lives for as long
@@ -58,7 +58,7 @@ class OpenSessions:
         call need not look through all worktrees, nor wait at the door: whoever closes it meanwhile finds it in use."""
         where = (session_id, worktree, feature_id)
         folder = self._found.get(where)
-        if folder is not None and not self._ended and not layout.is_left(folder):
+        if folder is not None and not self.ended and not layout.is_left(folder):
             session = self._open.get(folder.journal)
             if session is not None and session.enter():
                 with self._mutex:  # the order tells which was not used for longest
@@ -106,7 +106,7 @@ class OpenSessions:
     def open(self, folder: SessionFolder, written: Sequence[Record] = ()) -> Session:
         """A session, open until the end. `written` is what its journal holds, if it was made just now."""
         with self.door(folder.id):
-            if self._ended:
+            if self.ended:
                 raise NotFound(f"{self._resources.project.root} is no longer served", hint="dagentd projects")
             session = self._open.get(folder.journal)
             if session is None or not session.enter():
@@ -127,14 +127,13 @@ class OpenSessions:
             return lambda first: ReadOnlyJournal(folder, kept, Index(None), first)
         return lambda first: SessionJournal(folder, kept, self._resources.index, first, written)
 
-    def document(self, folder: SessionFolder) -> dict[str, Any] | None:
-        """The document of a session that is open: what is on disk may be behind it."""
+    def held(self, folder: SessionFolder) -> Session | None:
+        """A session if it is open, which is not opened for this: what is on disk may be behind it."""
         session = self._open.get(folder.journal)
-        return session.document() if session is not None and self._is_open(folder) else None
+        return session if session is not None and session.is_served else None
 
-    def _is_open(self, folder: SessionFolder) -> bool:
-        session = self._open.get(folder.journal)
-        return session is not None and not session.closed and not session.gone
+    def document(self, folder: SessionFolder) -> dict[str, Any] | None:
+        return held.document() if (held := self.held(folder)) is not None else None
 
     def _retire_some(self) -> None:
         """Keep only some open: a project has more sessions than a process may have files open."""
@@ -175,13 +174,9 @@ class OpenSessions:
         with self._mutex:
             return list(self._open.items())
 
-    @property
-    def ended(self) -> bool:
-        return self._ended
-
     def end(self) -> None:
         """No more are opened."""
-        self._ended = True
+        self.ended = True
         with self._mutex:
             doors = list(self._doors.values())
         for door in doors:  # those that are being opened

@@ -151,10 +151,9 @@ class Resources:
         if self.read_only:
             raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
 
-    def announce_update(self, folder: SessionFolder, task: object, **fields: Any) -> None:
-        self.announce_about(folder, task, "session:updated", **fields)
-
-    def announce_about(self, folder: SessionFolder, task: object, event: str, **fields: Any) -> None:
+    def announce_about(
+        self, folder: SessionFolder, task: object, event: str = "session:updated", **fields: Any
+    ) -> None:
         self.announce(
             event, project=str(self.project.root), feature_id=folder.feature.id, session_id=folder.id,
             task_id=task if isinstance(task, str) else None, **fields,

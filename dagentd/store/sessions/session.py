@@ -326,6 +326,11 @@ class Session:
         return self._closed
 
     @property
+    def is_served(self) -> bool:
+        """Neither closed nor gone."""
+        return not self._closed and self._journal.gone is None
+
+    @property
     def failing(self) -> bool:
         return self._projections.failing
 
