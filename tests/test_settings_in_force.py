@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dagentd.adapters.files import marks
 from dagentd.errors import InvalidInput
 from dagentd.settings.current import CurrentSettings
 
@@ -104,18 +105,18 @@ def test_what_counts_from_the_next_start_on_is_named(files: Files) -> None:
     assert current.wait_for_restart() == ["watch.enabled", "watch.mode"]
 
 
-def test_a_project_that_is_asked_for_during_a_look_does_no_harm(files: Files) -> None:
+def test_a_project_that_is_asked_for_during_a_look_does_no_harm(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a job of a project that was removed just now does it, in another thread."""
-    other = files.root.parent / "other"
+    other, seen, asked = files.root.parent / "other", marks.seen, list[Path]()
 
-    def file_of(root: Path) -> Path:
-        if root == files.root and looking:
+    def asks(path: Path, *, follow: bool = False) -> tuple[int, ...]:
+        if path == files.project and not asked:
+            asked.append(path)
             current.of(other)
-        return root / ".dagent" / "config.toml"
+        return seen(path, follow=follow)
 
-    looking = False
-    current = CurrentSettings(files.user, file_of, lambda: "now")
+    current = files.current()
     current.of(files.root)
-    looking = True
-    assert current.look([files.root]) == set()
+    monkeypatch.setattr(marks, "seen", asks)
+    assert current.look([files.root]) == set() and asked
     assert current.of(other).budget.limit == 100_000

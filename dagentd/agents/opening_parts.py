@@ -114,7 +114,7 @@ class Look:
     def _feature(self) -> Part:
         """Where several are open in a worktree, each without its spec: nobody knows which is meant."""
         newest = sorted((each for each in self._mine if not _has_ended(each)), key=_changed, reverse=True)
-        found = [_feature_of(feature_parts.read(each, 0)) for each in newest[:_FEATURES]]
+        found = [_feature_of(feature_parts.read(each)) for each in newest[:_FEATURES]]
         return {"features": [replace(each, spec="") for each in found] if len(found) > 1 else found}
 
     def _pinned(self) -> Part:
@@ -269,9 +269,9 @@ def _in_short(ident: str, agent: str, at: str, record: Record, title: str) -> Wo
 
 
 def _feature_of(parts: feature_parts.FeatureParts) -> Feature:
-    name, dag = parts.name if isinstance(parts.name, str) else "", parts.dag
+    dag = parts.dag
     counted = dag.summary() if dag is not None and dag.nodes else ""
-    return Feature(name, parts.goal, _tasks(dag) if dag is not None else [], counted, parts.spec)
+    return Feature(parts.name or "", parts.goal, _tasks(dag) if dag is not None else [], counted, parts.spec)
 
 
 def _changed(feature: FeatureFolder) -> float:

@@ -26,10 +26,8 @@ _TITLE = 300  # characters
 Fields = Mapping[str, Any]
 
 
-def of_task(task: object, state: object, dag: Dag | None) -> dict[str, Any]:
+def of_task(task: str, state: object, dag: Dag | None) -> dict[str, Any]:
     """The fields that a session of a task has beside those of the feature."""
-    if not isinstance(task, str):
-        return {}
     graph = dag or Dag()
     node = graph.node(task)
     before, after = graph.dependencies(task)[:_LISTED], graph.dependents(task)[:_LISTED]
@@ -44,9 +42,9 @@ def of_task(task: object, state: object, dag: Dag | None) -> dict[str, Any]:
     }
 
 
-def tasks(dag: Dag | None) -> list[dict[str, str]] | None:
+def tasks(dag: Dag) -> list[dict[str, str]] | None:
     """All of a feature, for who plans them."""
-    return [_about(node) for node in (dag or Dag()).nodes[:_LISTED]] or None
+    return [_about(node) for node in dag.nodes[:_LISTED]] or None
 
 
 def _about(node: Node) -> dict[str, str]:
@@ -66,21 +64,17 @@ def is_current(before: Fields, ours: Fields) -> bool:
 
 
 def renewed(before: Fields, ours: Fields, at: str, count: Callable[[str], int]) -> dict[str, Any]:
-    """The document with our fields as they are now, and those of others as they were."""
+    """The document with our fields as they are now, and those of others as they were; and with the tokens of each part
+    that has any, and of all of them."""
     others = {name: value for name, value in before.items() if name not in FIELDS and name not in _DERIVED}
     ordered = {name: ours[name] for name in FIELDS if name in ours}
-    return {**ordered, "updatedAt": at, "tokens": sizes(ours, count), **others}
+    sizes = {name: count(_text(ours[name])) for name in _COUNTED if ours.get(name)}
+    return {**ordered, "updatedAt": at, "tokens": {**sizes, "total": sum(sizes.values())}, **others}
 
 
 def holds_more(document: Fields) -> bool:
     """Whether others keep fields in it: those cannot be made again."""
     return not document.keys() <= {*FIELDS, *_DERIVED}
-
-
-def sizes(ours: Fields, count: Callable[[str], int]) -> dict[str, int]:
-    """The tokens of each part that has any, and of all of them."""
-    found = {name: count(_text(ours[name])) for name in _COUNTED if ours.get(name)}
-    return {**found, "total": sum(found.values())}
 
 
 def _text(value: Any) -> str:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from dagentd.adapters.files import marks
 from dagentd.errors import InvalidInput
 from dagentd.model.problem import Problem
 from dagentd.settings import load, values
 from dagentd.settings.tables import AT_START, Settings
 
-_TICK = 2_500_000_000  # nanoseconds in which two writes may leave the same time behind: two seconds on FAT, mostly 4 ms
-
-_Mark = tuple[int, ...]
-
 
 @dataclass(frozen=True)
 class _Read:
     settings: Settings
-    marks: tuple[_Mark, ...]  # of the files that it was read from
+    files: list[Path]  # that it was read from
+    marks: list[tuple[int, ...]]  # of these, and of what is behind links: many keep such files elsewhere
     settled: bool  # none of them could have been written again without another mark
     problem: Problem | None = None
 
@@ -69,26 +66,27 @@ class CurrentSettings:
 
     def of(self, root: Path | None) -> Settings:
         """With what a project sets for itself. A mistake is an error only where there is nothing to be kept."""
-        files = [self._user_file] if root is None else [self._user_file, self._project_file(root)]
-        known, marks = self._read.get(root), tuple(map(_mark, files))
-        if known is None or known.marks != marks or not known.settled:
+        known = self._read.get(root)
+        files = known.files if known else [self._user_file, *([self._project_file(root)] if root is not None else [])]
+        seen = [marks.seen(file, follow=True) for file in files]
+        if known is None or known.marks != seen or not known.settled:
             with self._lock:
-                known = self._read[root] = self._again(root, files, marks)
+                known = self._read[root] = self._again(root, files, seen)
                 self._first.setdefault(root, known.settings)
         return known.settings
 
-    def _again(self, root: Path | None, files: list[Path], marks: tuple[_Mark, ...]) -> _Read:
+    def _again(self, root: Path | None, files: list[Path], seen: list[tuple[int, ...]]) -> _Read:
         known = self._read.get(root)
-        settled = all(time.time_ns() - max(mark[-2:]) >= _TICK for mark in marks)
+        settled = all(time.time_ns() - max(mark[-2:]) >= marks.TICK for mark in seen)
         try:
             found = load(*files)
         except InvalidInput as error:
             if known is None:
                 raise
-            return _Read(known.settings, marks, settled, self._problem(error, files, known.problem))
+            return _Read(known.settings, files, seen, settled, self._problem(error, files, known.problem))
         if known is not None and found != known.settings:
             self.read_at = self._stamp()
-        return _Read(found, marks, settled)
+        return _Read(found, files, seen, settled)
 
     def _problem(self, error: InvalidInput, files: list[Path], known: Problem | None) -> Problem | None:
         """As the doctor says it. Mistakes of the user's own are told once, and not for each project."""
@@ -101,12 +99,3 @@ class CurrentSettings:
         told = InvalidInput(error.message, path=error.path or files[-1], hint=error.hint)
         now = Problem.of(kind, told, self._stamp())
         return known if known is not None and known.message == now.message else now
-
-
-def _mark(file: Path) -> _Mark:
-    """Of what is behind its links: many keep such files elsewhere."""
-    try:
-        found = os.stat(file)
-    except OSError as error:
-        return (error.errno or 0,)
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -3,17 +3,17 @@ to, so that it outlives sessions, worktrees and conversations."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import threading
 import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.adapters.files import beneath, disk, fileio
+from dagentd.adapters.files import disk, fileio, marks
 from dagentd.errors import DagentdError, InvalidInput, LimitReached, NotAllowed, NotFound
 from dagentd.model import jsontext
 from dagentd.model.ids import By
@@ -100,16 +100,14 @@ def replay(lines: Iterable[bytes]) -> _Replayed:
 
 # --- the file -------------------------------------------------------------------------------------------------------
 
-_Mark = tuple[int, int, int] | None
-
 
 class Memory:
     """Safe to call from any thread. Who writes holds the project's lock; the file is read when it is another one."""
 
     def __init__(self, project: Project, read_only: bool = False) -> None:
-        self._path, self._read_only = project.memory_file, read_only
+        self.path, self._read_only = project.memory_file, read_only
         self._lock = threading.RLock()  # held from reading to writing: of two who note at once both count
-        self._mark: _Mark = None
+        self._mark: tuple[int, ...] = ()
         self._known = _Replayed()
 
     def entries(self) -> list[Entry]:
@@ -160,7 +158,7 @@ class Memory:
         if not wrong:
             return []
         told = f"makes no sense in line {', '.join(map(str, wrong[:5]))}{', …' if len(wrong) > 5 else ''}"
-        shown = DagentdError(f"{told}; the rest of it counts", path=self._path, hint="Mend or remove these lines.")
+        shown = DagentdError(f"{told}; the rest of it counts", path=self.path, hint="Mend or remove these lines.")
         return [Problem.of("memory", shown, clock.stamp())]
 
     def _find(self, ident: str) -> Entry:
@@ -187,29 +185,31 @@ class Memory:
     def _write(self, record: dict[str, Any]) -> None:
         """Durable when this returns. A line that a crash cut is ended first."""
         if self._read_only:
-            raise NotAllowed("is served read-only", path=self._path, hint="dagentd status says why.")
-        with disk.explained(self._path):
-            new = disk.is_missing(self._path)
-            fd = disk.create(self._path) if new else disk.open_append(self._path)
+            raise NotAllowed("is served read-only", path=self.path, hint="dagentd status says why.")
+        with disk.explained(self.path):
+            new = disk.is_missing(self.path)
+            fd = disk.create(self.path) if new else disk.open_append(self.path)
             try:
                 status = os.fstat(fd)
                 if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:  # a second name may be a file of the user's
                     hint = "Move it away; `dagentd recall` shows what it holds."
-                    raise NotAllowed("is no file of its own, so nothing is added", path=self._path, hint=hint)
+                    raise NotAllowed("is no file of its own, so nothing is added", path=self.path, hint=hint)
                 if (size := status.st_size) > _MOST_BYTES:
-                    raise LimitReached("is full", path=self._path, hint="Keep a copy, and remove old lines by hand.")
+                    raise LimitReached("is full", path=self.path, hint="Keep a copy, and remove old lines by hand.")
                 torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-                disk.write(fd, (b"\n" if torn else b"") + jsontext.encode(record) + b"\n", self._path)
-                disk.sync_data(fd, self._path)
+                disk.write(fd, (b"\n" if torn else b"") + jsontext.encode(record) + b"\n", self.path)
+                disk.sync_data(fd, self.path)
             finally:
                 os.close(fd)
             if new:
-                disk.sync_folder(self._path.parent)
+                disk.sync_folder(self.path.parent)
 
     def _read(self) -> _Replayed:
         with self._lock:
-            if (mark := _mark(self._path)) != self._mark:
-                self._known = _load(self._path)
+            if (mark := marks.seen(self.path)) != self._mark:
+                self._known = _Replayed()
+                with contextlib.suppress(FileNotFoundError):
+                    self._known = replay(fileio.read(self.path).splitlines())
                 self._mark = mark
             return self._known
 
@@ -229,21 +229,3 @@ def _checked(text: str) -> str:
     except UnicodeEncodeError:
         raise InvalidInput("the text is not UTF-8", hint="Convert it, for example with `iconv -t utf-8`.") from None
     return said
-
-
-def _mark(path: Path) -> _Mark:
-    try:
-        status = beneath.status(path)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        with disk.explained(path):
-            raise error
-    return status.st_ino, status.st_mtime_ns, status.st_size
-
-
-def _load(path: Path) -> _Replayed:
-    try:
-        return replay(fileio.read(path, fileio.DOCUMENT_LIMIT).splitlines())
-    except FileNotFoundError:
-        return _Replayed()

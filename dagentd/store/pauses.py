@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.adapters.files import atomic, backups, beneath, disk
+from dagentd.adapters.files import atomic, backups, disk, marks
 from dagentd.adapters.files.atomic import Temps
 from dagentd.errors import DagentdError
 from dagentd.model import jsontext, times
@@ -85,8 +85,6 @@ NO_PAUSES = Paused(None, {})
 
 # What of a project is paused: in a file of git's common folder, so that it outlives daemons and worktrees.
 
-_Mark = tuple[int, int, int] | None
-
 
 class Pauses:
     """Asked with every job, so the file is read only when it is another one. One that cannot be read pauses the whole
@@ -95,7 +93,7 @@ class Pauses:
     def __init__(self, project: Project) -> None:
         self._path, self._temps = project.paused_file, Temps(project.temp_dir)
         self._lock = threading.RLock()  # held from reading to writing: two who pause at once are both heard
-        self._mark: _Mark = None
+        self._mark: tuple[int, ...] = ()
         self._paused = NO_PAUSES
         self._problem: Problem | None = None
 
@@ -112,7 +110,8 @@ class Pauses:
         return None if held is None else {**held.raw(), "of": "project" if self.of_project() else "session"}
 
     def now(self) -> Paused:
-        return self._read().at(clock.now())
+        paused = self._read()
+        return paused if paused == NO_PAUSES else paused.at(clock.now())
 
     def begin(self, session_id: str | None, seconds: float | None) -> Pause:
         """Of a session, or of the whole project."""
@@ -146,7 +145,7 @@ class Pauses:
 
     def _read(self) -> Paused:
         with self._lock:
-            if (mark := _mark(self._path)) != self._mark:
+            if (mark := marks.seen(self._path)) != self._mark:
                 self._mark = mark
                 self._paused, self._problem = _load(self._path)
             return self._paused
@@ -161,14 +160,6 @@ class Pauses:
             with contextlib.suppress(FileNotFoundError):
                 disk.remove(self._path)
                 disk.sync_folder(self._path.parent)
-
-
-def _mark(path: Path) -> _Mark:
-    try:
-        status = beneath.status(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _load(path: Path) -> tuple[Paused, Problem | None]:

@@ -12,7 +12,7 @@ from dagentd.adapters import clock
 
 Mark = tuple[int, int, int, int]
 
-_TICK = 2_500_000_000  # nanoseconds in which two writes may leave the same time behind: two seconds on FAT, mostly 4 ms
+TICK = 2_500_000_000  # nanoseconds in which two writes may leave the same time behind: two seconds on FAT, mostly 4 ms
 _MOST = 8_000  # files whose last write by us is remembered: 3.5 MB
 _own: dict[str, Mark] = {}  # by text: a Path takes 400 bytes more
 _lock = threading.Lock()
@@ -29,6 +29,16 @@ def of(path: str | Path) -> Mark | None:
 
 def of_status(status: os.stat_result) -> Mark:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def seen(path: str | Path, *, follow: bool = False) -> tuple[int, ...]:
+    """Another one as soon as anybody wrote to it, or it came or went; but for a write in the same tick of the clock. By
+    the time of change too, which no program can put back. `follow` means what is behind its links."""
+    try:
+        status = os.stat(path, follow_symlinks=follow)
+    except OSError as error:
+        return (error.errno or 0,)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def of_content(path: Path, digest: bytes) -> str:
@@ -54,7 +64,7 @@ def untouched(path: str | Path) -> Mark | None:
     except OSError:
         return None
     latest = max(status.st_ctime_ns, status.st_mtime_ns)
-    if clock.now().timestamp() * 1e9 - latest < _TICK:
+    if clock.now().timestamp() * 1e9 - latest < TICK:
         return None
     return status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns
 

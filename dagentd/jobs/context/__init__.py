@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.errors import DagentdError, NotAllowed, NotFound
-from dagentd.jobs.context.checkouts import Checkout, View
+from dagentd.jobs.context.checkouts import Checkout
 from dagentd.jobs.context.checkouts import Checkouts as Checkouts
 from dagentd.jobs.context.feature_parts import FeatureParts
 from dagentd.jobs.token_sizes import Sizes
@@ -22,7 +22,6 @@ from dagentd.model.cutting import Cut
 from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.layout import layout
-from dagentd.store.memory import Entry
 from dagentd.store.store import Store
 from dagentd.waiting import pause
 
@@ -32,18 +31,16 @@ from dagentd.waiting import pause
 _SHARES = {"claudeMd": 1, "agentsMd": 1, "projectMd": 2, "spec": 2, "featureGoal": 10, "taskDescription": 10}
 _PLANNERS = ("pm", "feature")  # who is told of all tasks
 _NOTES = 50
-_REMEMBERED = 50  # of what a user decided, and of what agents noted, the newest
 
 
 class Plan:
     """For the sessions of one feature: what they share is put together once."""
 
     def __init__(
-        self, project: Project, feature: FeatureFolder, checkout: Checkout, parts: FeatureParts, settings: Settings,
-        remembered: Sequence[Entry] = (),
-    ) -> None:  # fmt: skip
+        self, project: Project, feature: FeatureFolder, checkout: Checkout, parts: FeatureParts, settings: Settings
+    ) -> None:
         self._feature, self._dag, self._sizes = feature, parts.dag, Sizes(settings)
-        self.looked_at = {project.memory_file}  # beside those parts
+        self.looked_at: set[Path] = set()  # beside what those were read from
         self._most = settings.context.max_claude_md_tokens
         view, rules = checkout.view, checkout.rules
         self._notes = [*view.notes, *rules.notes, *parts.notes]
@@ -55,50 +52,55 @@ class Plan:
         summary = parts.dag.summary() if parts.dag is not None and parts.dag.nodes else None
         self._shared = {
             "projectRoot": str(project.root), "worktree": str(feature.tree.worktree), "featureId": feature.id,
-            "featureName": context_document.one_line(parts.name), "dagSummary": summary,
-            "projectStructure": view.structure, "attachments": parts.attachments or None,
-            "remembered": _remembered(remembered) or None,
+            "featureName": parts.name, "dagSummary": summary, "projectStructure": view.structure,
+            "attachments": parts.attachments or None, "remembered": parts.remembered or None,
         }  # fmt: skip
-        self._git = _git(view)
+        # Without a branch HEAD is detached, without a commit there is none yet; without both fields git was not read.
+        head = view.head
+        self._git = {"recentCommits": view.commits, "gitBranch": head.branch, "gitCommit": head.commit} if head else {}
 
     def renewed(self, session: Mapping[str, Any], before: dict[str, Any]) -> dict[str, Any] | None:
         """The context of a session; None if the one before says the same."""
-        ours = self._fields(session, before)
+        task = self._of_task(session, before)
+        given = {**self._texts, "taskDescription": task.pop("taskDescription")}
+        cuts = {name: self._cut(name, text, before) for name, text in given.items() if text}
+        notes = [*self._notes, *(self._told(name, cut) for name, cut in cuts.items() if cut.left_out)]
+        if len(notes) > _NOTES:
+            notes = [*notes[:_NOTES], f"There are {len(notes) - _NOTES} more of such notes."]
+        found = {**self._shared, **task, **{name: cut.text for name, cut in cuts.items()}, "notes": notes or None}
+        ours = {**{name: value for name, value in found.items() if value not in (None, "")}, **self._git}
         if context_document.is_current(before, ours):
             return None
         return context_document.renewed(before, ours, clock.stamp(), self._sizes.count)
 
-    def _fields(self, session: Mapping[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-        about = _about(session, before)
-        task = context_document.of_task(about.get("taskId"), about.get("taskState"), self._dag) | self._of_role(about)
-        said = self._only_said(session, about)
-        task |= {name: before.get(name) or task.get(name) for name in said}
-        described = before.get("taskDescription") if "taskTitle" in said else self._described(about)
-        given = {**self._texts, "taskDescription": str(described or "")}
-        cuts = {name: self._cut(name, text, before) for name, text in given.items()}
-        texts = {name: cut.text for name, cut in cuts.items()}
-        notes = [*self._notes, *(self._told(name, cut) for name, cut in cuts.items() if cut.left_out)]
-        if len(notes) > _NOTES:
-            notes = [*notes[:_NOTES], f"There are {len(notes) - _NOTES} more of such notes."]
-        found = {**self._shared, **task, **texts, "notes": notes or None}
-        return {**{name: value for name, value in found.items() if value not in (None, "")}, **self._git}
-
-    def _only_said(self, session: Mapping[str, Any], about: Mapping[str, Any]) -> tuple[str, ...]:
-        """Fields of the graph for which there is none: nobody knows better than what is said already."""
+    def _of_task(self, session: Mapping[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+        """The fields of its task and its role. A session of a feature may be about a task all the same, as in the
+        documents' example: its app says so there. And of fields of a graph for which there is none, nobody knows better
+        than what is said already."""
+        told = {name: before[name] for name in ("taskId", "taskState") if isinstance(before.get(name), str)}
+        about = session if session.get("taskId") else {**session, **told}
+        task = about.get("taskId")
+        node = self._dag.node(str(task)) if self._dag is not None else None
+        found = self._of_role(about)
+        if isinstance(task, str):
+            found |= context_document.of_task(task, about.get("taskState"), self._dag)
+        said: tuple[str, ...] = ()
         if self._dag is None:
-            return context_document.OF_GRAPH if about.get("taskId") else context_document.OF_FEATURE
-        is_theirs = about.get("taskId") and not session.get("taskId")
-        return context_document.OF_TASK if is_theirs and self._dag.node(str(about["taskId"])) is None else ()
-
-    def _described(self, session: Mapping[str, Any]) -> str:
-        node = self._dag.node(str(session.get("taskId"))) if self._dag is not None else None
-        return node.description.strip() if node and isinstance(node.description, str) else ""
+            said = context_document.OF_GRAPH if task else context_document.OF_FEATURE
+        elif task and not session.get("taskId") and node is None:
+            said = context_document.OF_TASK
+        found |= {name: before.get(name) or found.get(name) for name in said}
+        described = node.description.strip() if node and isinstance(node.description, str) else ""
+        return {
+            **found,
+            "taskDescription": str(before.get("taskDescription") or "") if "taskTitle" in said else described,
+        }
 
     def _of_role(self, session: Mapping[str, Any]) -> dict[str, Any]:
         """The fields that only some roles need: who plans is told of all tasks, who develops how far the plan is."""
         role, task = session.get("agentType"), session.get("taskId")
         if role in _PLANNERS:
-            return {"tasks": context_document.tasks(self._dag)}
+            return {"tasks": context_document.tasks(self._dag) if self._dag is not None else None}
         if role != "dev" or not isinstance(task, str) or not ids.is_safe(task):
             return {}
         path = self._feature.task_dir(task) / "plan.json"
@@ -110,8 +112,7 @@ class Plan:
 
     def _cut(self, name: str, text: str, before: dict[str, Any]) -> Cut:
         """A text that was found to fit when it was written is not counted again."""
-        limit = self._limit(name)
-        sizes = before.get("tokens")
+        limit, sizes = self._most // _SHARES[name], before.get("tokens")
         known = sizes.get(name) if isinstance(sizes, dict) and before.get(name) == text else None
         if isinstance(known, int) and known <= limit:
             return Cut(text)
@@ -119,30 +120,9 @@ class Plan:
             self._cuts[name, text] = self._sizes.cut(text, limit)
         return self._cuts[name, text]
 
-    def _limit(self, name: str) -> int:
-        return self._most // _SHARES[name]
-
     def _told(self, name: str, cut: Cut) -> str:
-        limit = f"{self._limit(name)} tokens is the most (context.max_claude_md_tokens = {self._most})"
+        limit = f"{self._most // _SHARES[name]} tokens is the most (context.max_claude_md_tokens = {self._most})"
         return f"{name}: {cut.left_out} left out; {limit}."
-
-
-def _about(session: Mapping[str, Any], before: dict[str, Any]) -> Mapping[str, Any]:
-    """A session of a feature may be about a task all the same, as in the documents' example: its app says so there."""
-    told = {name: before[name] for name in ("taskId", "taskState") if isinstance(before.get(name), str)}
-    return session if session.get("taskId") else {**session, **told}
-
-
-def _remembered(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    decisions, notes = ([each for each in entries if each.decides is kind][-_REMEMBERED:] for kind in (True, False))
-    return [{"id": each.id, "at": each.at, "by": each.by, "text": each.text} for each in (*decisions, *notes)]
-
-
-def _git(view: View) -> dict[str, Any]:
-    """Without a branch HEAD is detached, without a commit there is none yet; without both fields git was not read."""
-    if view.head is None:
-        return {}
-    return {"recentCommits": view.commits, "gitBranch": view.head.branch, "gitCommit": view.head.commit}
 
 
 # The context of every session of a feature, brought up to date; written only where it changed.
@@ -173,13 +153,13 @@ def rebuild(
     checkout = shared.look(feature.tree.worktree, store.project.common_dir, settings, fresh=fresh)
     if checkout is None:
         return Rebuilt()
-    parts = shared.parts(feature, settings, fresh=fresh)
+    parts = shared.parts(feature, store.memory, settings, fresh=fresh)
     begin = time.time_ns()
-    remembered = store.memory.told([feature.id], str(feature.tree.worktree))
-    plan = Plan(store.project, feature, checkout, parts, settings, remembered)
+    plan = Plan(store.project, feature, checkout, parts, settings)
     written, errors = [], []
     for folder in layout.sessions(feature):
-        if paused.covers(folder.id) and not (asked is not None and _is(folder, asked)):
+        is_paused = paused.project is not None or folder.id in paused.sessions
+        if is_paused and not (asked is not None and _is(folder, asked)):
             continue
         try:
             if _renew(store, folder, plan):

@@ -3,7 +3,6 @@ for all of them, and again only where a file has changed."""
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -12,15 +11,15 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from dagentd.adapters import git
-from dagentd.adapters.files import beneath
+from dagentd.adapters.files import beneath, marks
 from dagentd.adapters.git import Head, repository
 from dagentd.errors import DagentdError, NotFound
 from dagentd.jobs.context import feature_parts, instructions
 from dagentd.jobs.context.feature_parts import FeatureParts
-from dagentd.model import oneline
 from dagentd.model.project import FeatureFolder
 from dagentd.settings import Settings
 from dagentd.store.layout import watch_plan
+from dagentd.store.memory import Memory
 
 # The folders and files of a checkout as an indented tree, one a line.
 
@@ -43,11 +42,9 @@ def _line(path: str) -> str:
 _HELD = 512  # worktrees
 _TICK = 20_000_000  # ns: a file that was written later than this before we read it may change and look the same
 _SHORT = 7  # digits of a commit's id
-_SUBJECT = 200  # characters
 _ATTACHED, _BYTES_PER_TOKEN = 4, 3  # of context.max_claude_md_tokens, attachments may have one part in so many
 
-Mark = tuple[int, ...] | None  # of a file: by the time of change too, which no program can put back
-Marks = tuple[tuple[str, str, Mark], ...]
+Marks = list[tuple[str, str, tuple[int, ...]]]  # of files: where each is, where its links lead, and what is there
 
 
 class Sourced(Protocol):
@@ -96,15 +93,18 @@ class Checkout:
 
 @dataclass(frozen=True)
 class _Read:
-    """Found for this question, with the marks that its files had then; None if they may read otherwise and look the
-    same."""
+    """Found for this question, with the marks that its files had then."""
 
     found: Any
     asked: object
-    marks: Marks | None
+    marks: Marks
+    begun: int  # before that was read
 
     def is_current(self, asked: object) -> bool:
-        return self.asked == asked and self.marks is not None and self.marks == _marks(path for path, *_ in self.marks)
+        """Not if one of the files was written so short a time before it was read, or later, that it may be read
+        otherwise and look the same."""
+        is_settled = all(max(mark[3:], default=0) < self.begun - _TICK for *_, mark in self.marks)
+        return is_settled and self.asked == asked and self.marks == _marks(path for path, *_ in self.marks)
 
 
 @dataclass
@@ -124,7 +124,7 @@ class _Held:
             return before
         begin = time.time_ns()
         found = read()
-        self.reads[name] = _Read(found, asked, _settled(_marks(sorted(found.looked_at)), begin))
+        self.reads[name] = _Read(found, asked, _marks(sorted(found.looked_at)), begin)
         return found
 
 
@@ -140,17 +140,22 @@ class Checkouts:
         was a checkout and is none any more: it is being removed."""
         held = self._of(worktree)
         with held.lock:
-            where = _where(worktree, common)
-            if held.was_checkout and where.own is None and isinstance(where.head, NotFound):
+            own, head = _where(worktree, common)
+            if held.was_checkout and own is None and isinstance(head, NotFound):
                 return None
-            held.was_checkout = isinstance(where.head, Head)
-            view = held.kept("view", where.asked(settings), fresh, lambda: _view(worktree, common, where, settings))
+            held.was_checkout = isinstance(head, Head)
+            asked = str(head), settings.context
+            view = held.kept("view", asked, fresh, lambda: _view(worktree, common, own, head, settings))
             return Checkout(view, held.kept("rules", None, fresh, lambda: _rules(worktree)))
 
-    def parts(self, feature: FeatureFolder, settings: Settings, *, fresh: bool = False) -> FeatureParts:
+    def parts(self, feature: FeatureFolder, memory: Memory, settings: Settings, *, fresh: bool = False) -> FeatureParts:
         """Of a feature, for all of its sessions."""
-        room, held = _attachment_room(settings), self._of(feature.tree.worktree)
-        return held.kept(feature.path, room, fresh, lambda: feature_parts.read(feature, room))
+        most = settings.context.max_claude_md_tokens
+
+        def read() -> FeatureParts:
+            return feature_parts.read(feature, most // _ATTACHED * _BYTES_PER_TOKEN, memory)
+
+        return self._of(feature.tree.worktree).kept(feature.path, most, fresh, read)
 
     def read_once(self, feature: FeatureFolder, read: Callable[[FeatureFolder], S]) -> S:
         """Something else of a feature."""
@@ -170,7 +175,7 @@ class Checkouts:
             held.made.pop(feature.path, None)
             return
         used = [held.reads.get(name) for name in ("view", "rules", feature.path)]
-        held.made[feature.path] = _Read(used, None, _settled(_marks(sorted(others)), begin))
+        held.made[feature.path] = _Read(used, None, _marks(sorted(others)), begin)
 
     def is_current(self, feature: FeatureFolder, common: Path, settings: Settings) -> bool:
         """Whether the contexts of a feature would be the same today: some stats, and where HEAD is."""
@@ -180,11 +185,11 @@ class Checkouts:
             made = held.made.get(feature.path)
             if made is None or not made.is_current(None):
                 return False
+            wanted = settings.context
             asked = {
-                "view": _where(worktree, common).asked(settings),
-                "rules": None,
-                feature.path: _attachment_room(settings),
-            }
+                "view": (str(_where(worktree, common)[1]), wanted), "rules": None,
+                feature.path: wanted.max_claude_md_tokens,
+            }  # fmt: skip
             read = [
                 (used, held.reads.get(name), each) for used, (name, each) in zip(made.found, asked.items(), strict=True)
             ]
@@ -199,36 +204,21 @@ class Checkouts:
             return held
 
 
-def _attachment_room(settings: Settings) -> int:
-    """For the texts of all attachments together, in bytes."""
-    return settings.context.max_claude_md_tokens // _ATTACHED * _BYTES_PER_TOKEN
-
-
-@dataclass(frozen=True)
-class _Where:
+def _where(worktree: Path, common: Path) -> tuple[Path | None, Head | DagentdError]:
     """The git folder of a checkout and its HEAD, from one look at each; or why they cannot be known."""
-
-    own: Path | None
-    head: Head | DagentdError
-
-    def asked(self, settings: Settings) -> object:
-        return self.head if isinstance(self.head, Head) else self.head.message, settings.context
-
-
-def _where(worktree: Path, common: Path) -> _Where:
     own = None
     try:
         own = git.checked_dir(worktree, common)
-        return _Where(own, git.head(worktree, own))
+        return own, git.head(worktree, own)
     except DagentdError as error:
-        return _Where(own, error)
+        return own, error
 
 
-def _view(worktree: Path, common: Path, where: _Where, settings: Settings) -> View:
-    head, wanted = where.head, settings.context
+def _view(worktree: Path, common: Path, own: Path | None, head: Head | DagentdError, settings: Settings) -> View:
+    wanted = settings.context
     if isinstance(head, Head):
         found = repository.snapshot(
-            worktree, where.own, head, commits=wanted.max_commits, depth=wanted.structure_depth,
+            worktree, own, head, commits=wanted.max_commits, depth=wanted.structure_depth,
             entries=wanted.structure_entries,
         )  # fmt: skip
     else:
@@ -236,7 +226,7 @@ def _view(worktree: Path, common: Path, where: _Where, settings: Settings) -> Vi
     return View(
         head=head if isinstance(head, Head) else None,
         structure=draw_tree(found.listing.folders_and_files, found.listing.left_out),
-        commits=[f"{each.id[:_SHORT]} - {oneline.cut(each.subject, _SUBJECT)}" for each in found.commits],
+        commits=[f"{each.id[:_SHORT]} - {each.subject}" for each in found.commits],
         notes=found.notes,
         looked_at=(worktree, worktree / ".gitignore", common / "info" / "exclude"),
     )
@@ -257,18 +247,4 @@ def _rules(worktree: Path) -> Rules:
 
 
 def _marks(paths: Iterable[Path | str]) -> Marks:
-    return tuple((str(path), str(real := beneath.real(path)), _mark(real)) for path in paths)
-
-
-def _mark(path: Path) -> Mark:
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-def _settled(seen: Marks, begin: int) -> Marks | None:
-    """None if one of the files was written so short a time before it was read, or later, that it may be read otherwise
-    and look the same."""
-    return seen if all(mark is None or max(mark[3:]) < begin - _TICK for *_, mark in seen) else None
+    return [(str(path), str(real := beneath.real(path)), marks.seen(real)) for path in paths]

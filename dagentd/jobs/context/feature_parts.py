@@ -14,10 +14,12 @@ from dagentd.adapters.files import beneath, disk, settling
 from dagentd.errors import DagentdError, LimitReached
 from dagentd.jobs.context import instructions
 from dagentd.jobs.context.instructions import Text
+from dagentd.model import context_document
 from dagentd.model.feature import Dag, Feature
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder
 from dagentd.store.layout import layout
+from dagentd.store.memory import Memory
 
 # The files that belong to a feature: their names and sizes, and the text of small ones.
 
@@ -102,6 +104,7 @@ def _in_folder(feature: FeatureFolder) -> list[Path]:
 
 _PATIENCE = 0.1  # seconds for a file that another program is just writing
 
+_REMEMBERED = 50  # of what a user decided, and of what agents noted, the newest
 _LOOKED_AT = ("feature.json", "dag.json", "attachments")
 _NEARLY = ("goal.md", "goal.txt", "goals.md", "feature.md", "specification.md", "spec.txt", "tasks.json")
 
@@ -110,36 +113,45 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FeatureParts:
-    name: object
+    name: str | None
     goal: str
     dag: Dag | None
     spec: str
     attachments: list[dict[str, Any]]
+    remembered: list[dict[str, Any]]
     notes: tuple[str, ...]
     elsewhere: frozenset[Path]  # the sources of texts that nobody would look for by their names
     looked_at: tuple[Path, ...]  # all that would be read otherwise if it changed
 
 
-def read(feature: FeatureFolder, room: int) -> FeatureParts:
-    """Each file that cannot be read costs its own part and leaves a note. `room` is for the texts of attachments, in
-    bytes."""
+def read(feature: FeatureFolder, room: int = 0, memory: Memory | None = None) -> FeatureParts:
+    """Each file that cannot be read costs its own part and leaves a note; a `memory` that cannot be is an error. `room`
+    is for the texts of attachments, in bytes."""
     notes: list[str] = []
     document = _parsed(feature, "feature.json", Feature.parse, notes) or Feature()
     dag = _parsed(feature, "dag.json", Dag.parse, notes)
     notes += [f"{instructions.name(path, feature.tree.worktree)}: {told}." for path, told in misnamed(feature)]
     spec = _spec(feature)
     attached = read_attachments(feature, document.attachments, room)
+    own_files = [feature.path / name for name in (*_LOOKED_AT, *_NEARLY)]
     sources, own = spec.sources | attached.sources, (feature.path, feature.path / "attachments")
     return FeatureParts(
-        name=document.name,
+        name=context_document.one_line(document.name),
         goal=document.goal,
         dag=dag,
         spec=spec.text,
         attachments=attached.entries,
+        remembered=_remembered(feature, memory) if memory is not None else [],
         notes=(*notes, *spec.notes, *attached.notes),
         elsewhere=frozenset(each for each in sources if each.parent not in own),
-        looked_at=(*(feature.path / name for name in (*_LOOKED_AT, *_NEARLY)), *sorted(sources)),
+        looked_at=(*own_files, *sorted(sources), *([memory.path] if memory is not None else [])),
     )
+
+
+def _remembered(feature: FeatureFolder, memory: Memory) -> list[dict[str, Any]]:
+    told = memory.told([feature.id], str(feature.tree.worktree))
+    decisions, notes = ([each for each in told if each.decides is kind][-_REMEMBERED:] for kind in (True, False))
+    return [{"id": each.id, "at": each.at, "by": each.by, "text": each.text} for each in (*decisions, *notes)]
 
 
 def misnamed(feature: FeatureFolder) -> Iterator[tuple[Path, str]]:
