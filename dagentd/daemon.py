@@ -95,7 +95,7 @@ class Daemon:
             stack.callback(self._signals.close)
             index = Index(index_file())
             self._worker = Worker(4, clock.stamp, _bug, for_askers=1)
-            self._maintenance = Maintenance(self._worker, self.settings_of)
+            self._maintenance = Maintenance(self._worker, self._settings.of)
             self._agx = AgxUpkeep(
                 self._worker,
                 lambda: self._settings.user.agx,
@@ -120,12 +120,12 @@ class Daemon:
                 _bug,
             )
             self.compacting = BackgroundCompaction(
-                self._maintenance, self.settings_of, ledger(paths.ledger_file()), _bug
+                self._maintenance, self._settings.of, ledger(paths.ledger_file()), _bug
             )
             self._budget = self.compacting.budget
             self.pausing = PauseTimer(self._watching, self._budget)
             self.projects = Projects(
-                self.settings_of, index, self._maintenance, self._watching, self._budget, self.events.publish
+                self._settings.of, index, self._maintenance, self._watching, self._budget, self.events.publish
             )
             self._status = Status(
                 self._worker,

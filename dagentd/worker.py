@@ -171,26 +171,20 @@ class Worker:
         with self._changed:
             while not self._stopping:
                 now, soonest = self._clock(), inf
-                for request in self._in_turn(asked):
-                    ready = self._ready_at(request)
+                waiting = [each for each in self._waiting.values() if each.answer is not None or not asked]
+                if self._askers_first:
+                    waiting.sort(key=lambda request: request.answer is None)
+                for request in waiting:
+                    if request.key in self._running:
+                        continue
+                    trouble = self._trouble.get(request.key) if request.answer is None else None
+                    ready = request.due if trouble is None else max(request.due, trouble.due)
                     if ready <= now:
                         self._running[request.key] = self._waiting.pop(request.place)
                         return request
                     soonest = min(soonest, ready)
                 self._changed.wait(None if soonest == inf else soonest - now)
         return None
-
-    def _in_turn(self, asked: bool) -> Iterable[_Request]:
-        every = self._waiting.values()
-        if asked:
-            return [request for request in every if request.answer is not None]
-        return sorted(every, key=lambda request: request.answer is None) if self._askers_first else every
-
-    def _ready_at(self, request: _Request) -> float:
-        if request.key in self._running:
-            return inf
-        trouble = self._trouble.get(request.key)
-        return request.due if trouble is None or request.answer is not None else max(request.due, trouble.due)
 
     def _perform(self, request: _Request) -> None:
         value, error = None, None
@@ -201,16 +195,17 @@ class Worker:
             return
         except BaseException as raised:  # even SystemExit: the thread has other keys to serve
             error = raised
-        known = expected(error)
+        known = None if error is None else expected(error)
         with self._changed:
             del self._running[request.key]
             self.done += 1
             self._changed.notify_all()  # somebody may wait for its end, or to take what waits for this key
-            if error is None:
+            if error is None and request.key in self._trouble:
                 self._recover(request)
             elif known is not None and request.answer is None and not request.forgotten:
                 self._back_off(request, known)
-        request.tell(value, error)
+        if request.answer is not None:
+            request.tell(value, error)
         if error is not None and known is None:
             error.add_note(f"in the job {request.name} of {request.key}")
             with contextlib.suppress(Exception):
@@ -233,11 +228,10 @@ class Worker:
             request.tell(None, refused)
 
     def _recover(self, request: _Request) -> None:
-        trouble = self._trouble.get(request.key)
-        if trouble is not None:
-            trouble.failures.pop(request.name, None)
-            if not trouble.failures:
-                del self._trouble[request.key]
+        failures = self._trouble[request.key].failures
+        failures.pop(request.name, None)
+        if not failures:
+            del self._trouble[request.key]
 
     def _back_off(self, request: _Request, error: DagentdError) -> None:
         trouble = self._trouble.setdefault(request.key, _Trouble())

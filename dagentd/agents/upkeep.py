@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 class AgentsUpkeep:
     """Costs nothing before it is started: what it needs loads then. `publish` tells of an event, `watch` has the
-    folders watched that `folders` gives."""
+    `folders` watched."""
 
     def __init__(
         self, state: Path, settings: Callable[[], Settings], projects: Callable[[], list[Registered]],
@@ -33,7 +33,7 @@ class AgentsUpkeep:
         self._publish, self._watch, self._on_bug = publish, watch, on_bug
         self._lock = threading.Lock()
         self._intake: Intake | None = None
-        self._folders: frozenset[Path] = frozenset()
+        self.folders: frozenset[Path] = frozenset()
 
     @cached_property
     def followed(self) -> Followed:
@@ -95,9 +95,6 @@ class AgentsUpkeep:
         if "followed" in self.__dict__:
             self.followed.close()
 
-    def folders(self) -> frozenset[Path]:
-        return self._folders
-
     def hear(self, paths: Iterable[Path]) -> None:
         if self._intake is not None:
             self._intake.hear(paths)
@@ -132,6 +129,6 @@ class AgentsUpkeep:
             self.openings.grew(session_id, total)
 
     def _found(self, folders: list[Path]) -> None:
-        if self._folders != frozenset(folders):
-            self._folders = frozenset(folders)
+        if self.folders != frozenset(folders):
+            self.folders = frozenset(folders)
             self._watch()

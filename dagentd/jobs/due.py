@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from dagentd import paths
-from dagentd.adapters import clock
-from dagentd.errors import DagentdError, LimitReached
 from dagentd.jobs import context, migration
 from dagentd.jobs.archive import archive_ended, ends_of
 from dagentd.jobs.context import Checkouts
@@ -96,13 +94,7 @@ def renewal_of(store: Store, feature: FeatureFolder, settings: Settings, shared:
     for session_id in archive_ended(store, feature, settings, ends):
         done[session_id] = _joined(done.get(session_id, ""), "archived")
     lines = [Line(session_id, feature.tree.name, None, 0, told, []) for session_id, told in done.items()]
-    problems = [Problem.of(_kind(error), error, clock.stamp()) for _, error in rebuilt.errors]
-    return Done(lines, problems, rebuilt.sources)
-
-
-def _kind(error: DagentdError) -> str:
-    """A full disk is as grave for a context as for any other document; one context that is refused is a note."""
-    return "documents" if isinstance(error, LimitReached) else "context"
+    return Done(lines, rebuilt.problems(), rebuilt.sources)
 
 
 def in_project(store: Store, settings: Settings) -> Report:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import contextlib
+import os
 from typing import TYPE_CHECKING
 
 from dagentd import paths
@@ -51,13 +52,8 @@ class Sizes:
 def room(folder: SessionFolder, settings: Settings, chat: int | None = None) -> int:
     """How many tokens a session may have more, at the least, before the first warning: by the sizes of its files, and
     of its chat where that is known better. Not above zero: it must be counted."""
-    others = sum(_bytes(folder.document(name)) for name in ("checkpoint", "context", "agent-description"))
-    most = others + (_bytes(folder.document("chat")) if chat is None else chat)
+    most = chat or 0
+    for name in ("checkpoint", "context", "agent-description", *(["chat"] if chat is None else [])):
+        with contextlib.suppress(OSError):
+            most += os.stat(folder.document(name)).st_size
     return int(min(WARNINGS) * settings.budget.limit - settings.budget.prompt_buffer - most * HIGHEST)
-
-
-def _bytes(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

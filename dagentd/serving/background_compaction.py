@@ -18,7 +18,7 @@ from dagentd.errors import CompactionFailed, Conflict, DagentdError, NotFound
 from dagentd.jobs.token_sizes import Sizes
 from dagentd.model.compaction import How
 from dagentd.model.problem import Problem
-from dagentd.model.project import Project, SessionFolder
+from dagentd.model.project import SessionFolder
 from dagentd.serving.budget_watch import BudgetWatch
 from dagentd.serving.maintenance import Maintenance
 from dagentd.settings import Settings
@@ -47,14 +47,14 @@ class BackgroundCompaction:
     """Has the budgets watched, which tell it when. The jobs load with the first of them, as in `Maintenance`."""
 
     def __init__(
-        self, maintenance: Maintenance, settings_of: Callable[[Project], Settings], ledger: Ledger,
+        self, maintenance: Maintenance, settings_of: Callable[[Path], Settings], ledger: Ledger,
         on_bug: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
         self._settings_of, self.ledger = settings_of, ledger
         self.budget = BudgetWatch(maintenance, settings_of, self)
         self._calls = Worker(_AT_ONCE, clock.stamp, on_bug, for_askers=1, may_wait=True)
         self._lock = threading.Lock()
-        self._failed: dict[Path, tuple[int, object]] = {}  # until so many bytes in chat, or on other grounds
+        self.failed: dict[Path, tuple[int, object]] = {}  # until so many bytes in chat, or on other grounds
         self._problems: dict[Path, Problem] = {}
         self._under_way: dict[Path, dict[str, str]] = {}
         self._proposals: OrderedDict[str, tuple[Path, Proposal]] = OrderedDict()
@@ -69,7 +69,7 @@ class BackgroundCompaction:
         """Those of sessions that are still there."""
         for path in [path for path in list(self._problems) if disk.is_missing(path)]:
             self._problems.pop(path, None)
-            self._failed.pop(path, None)
+            self.failed.pop(path, None)
         return list(self._problems.values())
 
     def under_way(self) -> list[dict[str, str]]:
@@ -115,27 +115,27 @@ class BackgroundCompaction:
         except (Conflict, NotFound):
             raise
         except DagentdError as error:
-            more = int(_AGAIN * self._settings_of(store.project).budget.limit)
+            more = int(_AGAIN * self._settings_of(store.project.root).budget.limit)
             self.budget.not_before(session.folder, session.most_tokens, more)
-            self._failed[session.folder.journal] = session.most_tokens + more, grounds
+            self.failed[session.folder.journal] = session.most_tokens + more, grounds
             self._note(session.folder, error.message, error.hint)
 
     def _gave_up(self, session: Session) -> bool:
-        enough, grounds = self._failed.get(session.folder.journal, (0, None))
+        enough, grounds = self.failed.get(session.folder.journal, (0, None))
         return session.most_tokens < enough and grounds == self._grounds(session)
 
     def _grounds(self, session: Session) -> object:
         """The things that a user may change where a compaction fails."""
-        settings, pinned = self._settings_of(session.project), pinned_messages(session.fields)
+        settings, pinned = self._settings_of(session.project.root), pinned_messages(session.fields)
         return session.checkpoint_pos, pinned, settings.compaction, settings.budget
 
     def needed_no_more(self, folder: SessionFolder) -> None:
-        if self._failed.pop(folder.journal, None) is not None:
+        if self.failed.pop(folder.journal, None) is not None:
             self._problems.pop(folder.journal, None)
 
     def _done(self, store: Store, session: Session, how: How) -> dict[str, Any]:
         with self._told_of(session):
-            done = self._compactor.compact(session, self._settings_of(store.project), how)
+            done = self._compactor.compact(session, self._settings_of(store.project.root), how)
         if done["messagesCompacted"]:
             _log.info("%s: %s: %d messages compacted by %s, %d tokens freed", store.project.root, session.id,
                       done["messagesCompacted"], done["method"], done["tokensReclaimed"])  # fmt: skip
@@ -154,7 +154,7 @@ class BackgroundCompaction:
                 del self._under_way[path]
 
     def _succeeded(self, session: Session, done: dict[str, Any]) -> dict[str, Any]:
-        self._failed.pop(session.folder.journal, None)
+        self.failed.pop(session.folder.journal, None)
         again = f"dagentd compact {session.id} --again" if done["method"] == "local" else ""
         self._note(session.folder, done.get("note", ""), again)
         return done
@@ -189,7 +189,7 @@ class BackgroundCompaction:
 
         def job() -> Proposal | None:
             with store.sessions.use(folder) as session:
-                return self._compactor.propose(session, self._settings_of(store.project), How(forced=True))
+                return self._compactor.propose(session, self._settings_of(store.project.root), How(forced=True))
 
         found: Proposal | None = self._asked(store, folder, f"preview {uuid.uuid4()}", job)
         if found is not None:
@@ -214,7 +214,7 @@ class BackgroundCompaction:
             self.budget.weigh(store, session.folder)
 
     def metrics(self, store: Store, session: Session) -> dict[str, Any]:
-        return self._compactor.metrics(session, self._settings_of(store.project))
+        return self._compactor.metrics(session, self._settings_of(store.project.root))
 
     def make_room(self, store: Store, session: Session, prompt: str = "") -> None:
         """For a request with this prompt that is to be built. Below the limit it is served as it is, while a compaction
@@ -223,7 +223,7 @@ class BackgroundCompaction:
         full = self.budget.fullness(store, session)
         if store.read_only or self._gave_up(session) or not full.due:
             return
-        settings = self._settings_of(store.project)
+        settings = self._settings_of(store.project.root)
         if Sizes(settings).count(prompt) < settings.budget.prompt_buffer + full.limit - full.load:
             self.begin(store, session.folder)
             return
@@ -235,7 +235,7 @@ class BackgroundCompaction:
                 self._by_itself(store, session, How(seconds=0))
 
     def _asked(self, store: Store, folder: SessionFolder, name: str, job: Callable[[], Any]) -> Any:
-        longest = 2 * self._settings_of(store.project).compaction.timeout + _MORE
+        longest = 2 * self._settings_of(store.project.root).compaction.timeout + _MORE
         try:
             return self._calls.ask(str(folder.journal), name, job).result(longest)
         except TimeoutError:

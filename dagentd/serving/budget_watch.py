@@ -16,7 +16,7 @@ from dagentd.jobs.token_sizes import room
 from dagentd.model.budget import Full
 from dagentd.model.calibration import HIGHEST
 from dagentd.model.problem import Problem
-from dagentd.model.project import Project, SessionFolder
+from dagentd.model.project import SessionFolder
 from dagentd.serving.maintenance import Maintenance
 from dagentd.settings import Settings
 from dagentd.store.sessions.session import Session
@@ -31,6 +31,8 @@ _KNOWN = 10_000  # sessions of which something is remembered
 
 
 class Compacting(Protocol):
+    failed: dict[Path, tuple[int, object]]  # what was tried in vain, by journal
+
     def begin(self, store: Store, folder: SessionFolder) -> None:
         """A session is so full that it is due."""
 
@@ -42,7 +44,7 @@ class BudgetWatch:
     """Most sessions are far from their budget, which the sizes of their files tell; those are never opened for this."""
 
     def __init__(
-        self, maintenance: Maintenance, settings_of: Callable[[Project], Settings], compaction: Compacting
+        self, maintenance: Maintenance, settings_of: Callable[[Path], Settings], compaction: Compacting
     ) -> None:
         self._maintenance, self._settings_of, self._compaction = maintenance, settings_of, compaction
         self._lock = threading.Lock()
@@ -67,7 +69,7 @@ class BudgetWatch:
         size = session.most_tokens
         if size not in self._known.get(session.folder.journal, ()):
             with contextlib.suppress(DagentdError):  # of the project's settings
-                self._roughly(store, session, room(session.folder, self._settings_of(store.project), size))
+                self._roughly(store, session, room(session.folder, self._settings_of(store.project.root), size))
 
     def _roughly(self, store: Store, session: Session, spare: int) -> None:
         if spare > 0:
@@ -84,7 +86,7 @@ class BudgetWatch:
 
     def weigh_some(self, store: Store, folders: Iterable[SessionFolder]) -> None:
         """Of these something was looked at or written anew."""
-        settings = self._settings_of(store.project)
+        settings = self._settings_of(store.project.root)
         for folder in folders:
             if room(folder, settings) <= 0:
                 self.weigh(store, folder)
@@ -100,11 +102,12 @@ class BudgetWatch:
     def _light(self, folder: SessionFolder) -> None:
         """It is so far below its budget that there is nothing left to tell of it."""
         self._levels.pop(folder.journal, None)
-        self._note(folder, None)
-        self._compaction.needed_no_more(folder)
+        self._problems.pop(folder.journal, None)
+        if folder.journal in self._compaction.failed:
+            self._compaction.needed_no_more(folder)
 
     def fullness(self, store: Store, session: Session) -> Full:
-        return self.scales.fullness(session, self._settings_of(store.project))
+        return self.scales.fullness(session, self._settings_of(store.project.root))
 
     def not_before(self, folder: SessionFolder, size: int, tokens: int) -> None:
         """It need not be weighed before it has so many tokens more than when it had so many bytes."""

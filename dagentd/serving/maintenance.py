@@ -6,8 +6,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dagentd.errors import DagentdError, NotFound
 from dagentd.jobs.reconcile import Report
 from dagentd.model.problem import Problem, still_wrong
-from dagentd.model.project import FeatureFolder, Project, SessionFolder
+from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.layout import layout
 from dagentd.store.store import Store
@@ -32,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class Sources(Protocol):
-    def made_from(self, store: Store, feature: FeatureFolder, files: Iterable[Path]) -> None:
+    def made_from(self, store: Store, feature: FeatureFolder, files: frozenset[Path]) -> None:
         """The contexts of a feature are made from these files, beside those that are watched anyway."""
 
 
@@ -41,17 +42,18 @@ class Budgets(Protocol):
         """Of these something was looked at or written anew."""
 
 
+@dataclass
 class _Kept:
-    """The state of a project that is kept up, and who is told of it; problems by `_keys` of a feature."""
+    """The state of a project that is kept up, and who is told of it."""
 
-    def __init__(self, sources: Sources | None = None, budgets: Budgets | None = None) -> None:
-        self.sources, self.budgets = sources, budgets
-        self.features: set[str] = set()
-        self.problems: dict[str, list[Problem]] = {}
+    sources: Sources | None = None
+    budgets: Budgets | None = None
+    features: set[str] = field(default_factory=set)
+    problems: dict[tuple[Path, str], list[Problem]] = field(default_factory=dict)  # by feature, and what they are of
 
 
 class Maintenance:
-    def __init__(self, worker: Worker, settings_of: Callable[[Project], Settings]) -> None:
+    def __init__(self, worker: Worker, settings_of: Callable[[Path], Settings]) -> None:
         self._worker, self._settings_of = worker, settings_of
         self._lock = threading.Lock()
         self._kept: dict[Store, _Kept] = {}
@@ -85,7 +87,7 @@ class Maintenance:
 
     def clear_out(self, store: Store) -> None:
         """Remove the sessions of worktrees that have been gone for long enough."""
-        days = self._settings_of(store.project).archive.keep_days
+        days = self._settings_of(store.project.root).archive.keep_days
         self._worker.submit(str(store.project.root), "clear out", partial(_clear_out, store, days))
 
     def release(self, store: Store) -> Callable[[float], bool]:
@@ -138,20 +140,17 @@ class Maintenance:
         """Bring the contexts of its sessions up to date, and archive what has come to its end."""
         self.submit(store, feature, "renew", partial(self._renew, store, feature))
 
-    def _renew_later(self, store: Store, feature: FeatureFolder) -> None:
-        """Renew contexts when they are due: a wait holds up no thread, nor the other jobs of the feature."""
-        if (seconds := store.contexts.due(feature.path)) is not None:
-            with contextlib.suppress(DagentdError):  # the project is not served any more, or too much waits
-                self.submit(store, feature, "renew later", partial(self._renew, store, feature), seconds)
+    def renew_contexts(self, store: Store, feature: FeatureFolder) -> None:
+        """The first of these alone."""
+        self.submit(store, feature, "renew contexts", partial(self._renew_contexts, store, feature))
 
     def forget(self, store: Store, feature: FeatureFolder) -> None:
         """It is gone, and with it what was wrong with it."""
         self._worker.forget(str(feature.path))
         self._shared.forget(feature.tree.worktree)
         with self._lock:
-            if store in self._kept:
-                for key in _keys(feature):
-                    self._kept[store].problems.pop(key, None)
+            if (kept := self._kept.get(store)) is not None:
+                kept.problems = {key: each for key, each in kept.problems.items() if key[0] != feature.path}
         self._seen.forget(feature)
         store.let_go(feature)
 
@@ -172,7 +171,7 @@ class Maintenance:
 
         if folder.gone or store.read_only or store.pauses.on(folder.id):
             return
-        if not context.is_current(store, folder, self._settings_of(store.project), self._shared):
+        if not context.is_current(store, folder, self._settings_of(store.project.root), self._shared):
             job = partial(self._renew, store, folder.feature)
             with contextlib.suppress(TimeoutError, DagentdError):
                 self._worker.ask(self._key(store, folder.feature), "freshen", job).result(_FRESH)
@@ -184,7 +183,7 @@ class Maintenance:
             return self._worker.ask(key, "after renewing", lambda: None)
         from dagentd.jobs import context
 
-        job = partial(context.rebuild_now, store, folder, self._settings_of(store.project), self._shared)
+        job = partial(context.rebuild_now, store, folder, self._settings_of(store.project.root), self._shared)
         return self._worker.ask(key, f"rebuild {folder.id}", job)
 
     def scan(self, store: Store) -> Report:
@@ -211,13 +210,13 @@ class Maintenance:
         def in_turn(job: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
             return self._worker.ask(self._key(store, folder.feature), f"rebuild {folder.id}", job).result()
 
-        return context.rebuild_one(store, folder, self._settings_of(store.project), self._shared, in_turn)
+        return context.rebuild_one(store, folder, self._settings_of(store.project.root), self._shared, in_turn)
 
     def migrate_now(self, store: Store, under: Path | None) -> list[File]:
         """Also what is not done by itself: what was taken back before."""
         from dagentd.jobs import migration
 
-        settings = self._settings_of(store.project)
+        settings = self._settings_of(store.project.root)
         return self._in_each(store, f"migrate {under}", lambda each: migration.running(store, each, settings, under))
 
     def roll_back(self, store: Store, under: Path | None) -> list[File]:
@@ -265,17 +264,18 @@ class Maintenance:
     def _all(self, store: Store, feature: FeatureFolder, everything: bool) -> Done:
         from dagentd.jobs import due
 
-        settings = self._settings_of(store.project)
+        settings = self._settings_of(store.project.root)
         done = due.all_of(store, feature, settings, self._shared, self._seen, everything=everything)
-        return self._noted(store, feature, done)
+        self._done(store, feature, done)
+        return done
 
     def _migrate(self, store: Store, feature: FeatureFolder) -> None:
         from dagentd.jobs import due
 
-        settings = self._settings_of(store.project)
+        settings = self._settings_of(store.project.root)
         done = due.migrations_of(store, feature, settings, self._shared, self._seen)
         if done.lines:
-            self._noted(store, feature, done)
+            self._done(store, feature, done)
         elif done.files is not None:
             self._note_files(store, feature, done.files)
 
@@ -286,41 +286,55 @@ class Maintenance:
     def _renew(self, store: Store, feature: FeatureFolder) -> None:
         from dagentd.jobs import due
 
-        self._noted(store, feature, due.renewal_of(store, feature, self._settings_of(store.project), self._shared))
+        self._done(store, feature, due.renewal_of(store, feature, self._settings_of(store.project.root), self._shared))
 
-    def _noted(self, store: Store, feature: FeatureFolder, done: Done) -> Done:
-        self._note(store, _keys(feature)[0], done.problems)
+    def _renew_contexts(self, store: Store, feature: FeatureFolder) -> None:
+        from dagentd.jobs import context
+
+        rebuilt = context.rebuild(store, feature, self._settings_of(store.project.root), self._shared)
+        for folder in rebuilt.written:
+            _log.info("%s: %s: context written", store.project.root, folder.id)
+        self._renewed_contexts(store, feature, rebuilt.problems(), rebuilt.sources, rebuilt.written)
+
+    def _done(self, store: Store, feature: FeatureFolder, done: Done) -> None:
         if done.files is not None:
             self._note_files(store, feature, done.files)
         for line in done.lines:
             if line.done:
                 _log.info("%s: %s: %s", store.project.root, line.session_id, line.done)
-        self._renew_later(store, feature)
-        kept = self._kept.get(store, _Kept())
-        if kept.sources is not None:
-            kept.sources.made_from(store, feature, done.sources)
         ids = {line.session_id for line in done.lines}
-        if kept.budgets is not None and ids:
-            kept.budgets.weigh_some(store, [folder for folder in layout.sessions(feature) if folder.id in ids])
-        return done
+        folders = [folder for folder in layout.sessions(feature) if folder.id in ids] if ids else []
+        self._renewed_contexts(store, feature, done.problems, done.sources, folders)
+
+    def _renewed_contexts(
+        self, store: Store, feature: FeatureFolder, problems: list[Problem], sources: frozenset[Path],
+        changed: Collection[SessionFolder],
+    ) -> None:  # fmt: skip
+        """Contexts that must wait are made when they are due: a wait holds up no thread, nor other jobs of the
+        feature."""
+        self._note(store, (feature.path, "contexts"), problems)
+        if (seconds := store.contexts.due(feature.path)) is not None:
+            with contextlib.suppress(DagentdError):  # the project is not served any more, or too much waits
+                self.submit(store, feature, "renew later", partial(self._renew, store, feature), seconds)
+        kept = self._kept.get(store)
+        if kept is not None and kept.sources is not None:
+            kept.sources.made_from(store, feature, sources)
+        if kept is not None and kept.budgets is not None and changed:
+            kept.budgets.weigh_some(store, changed)
 
     def _note_files(self, store: Store, feature: FeatureFolder, files: list[File]) -> None:
         from dagentd.jobs import migration
 
-        self._note(store, _keys(feature)[1], migration.problems(files))
+        self._note(store, (feature.path, "files"), migration.problems(files))
 
-    def _note(self, store: Store, key: str, problems: list[Problem]) -> None:
+    def _note(self, store: Store, key: tuple[Path, str], problems: list[Problem]) -> None:
         with self._lock:
-            known = self._kept.get(store, _Kept()).problems
+            if (kept := self._kept.get(store)) is None:
+                return
             if problems:
-                known[key] = still_wrong(known.get(key, []), problems)
+                kept.problems[key] = still_wrong(kept.problems.get(key, []), problems)
             else:
-                known.pop(key, None)
-
-
-def _keys(feature: FeatureFolder) -> tuple[str, str]:
-    """Under which its problems are kept: of its contexts, and of its files of older formats."""
-    return str(feature.path), f"{feature.path}\0migration"
+                kept.problems.pop(key, None)
 
 
 def _clear_out(store: Store, keep_days: int) -> None:

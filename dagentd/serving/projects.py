@@ -29,7 +29,7 @@ class Projects:
     """A project that another process writes to is served read-only until that process ends."""
 
     def __init__(
-        self, settings_of: Callable[[Project], Settings], index: Index, maintenance: Maintenance, watching: Watching,
+        self, settings_of: Callable[[Path], Settings], index: Index, maintenance: Maintenance, watching: Watching,
         budget: BudgetWatch, announce: Announce,
     ) -> None:  # fmt: skip
         self._settings_of, self._index, self._announce = settings_of, index, announce
@@ -83,14 +83,14 @@ class Projects:
             self._stores[project.root] = store
         if served is not None:
             self._release(served)
-        self._watching.take_up(store, self._settings_of(project).watch.enabled)
+        self._watching.take_up(store, self._settings_of(project.root).watch.enabled)
 
     def _opened(self, project: Project, served: Store | None) -> Store:
         """For writing, and else for reading."""
         git.check_there(project)
         if (leaving := self._leaving.pop(project.root, None)) is not None:
             leaving.join(_MOMENT)  # it holds the lock
-        settle = self._settings_of(project).watch.settle_ms / 1000
+        settle = self._settings_of(project.root).watch.settle_ms / 1000
         try:
             if writer_lock.is_claimed(project):
                 raise Conflict("a dagentd command works on it", path=project.root, hint="It is served again soon.")

@@ -4,7 +4,7 @@ that matter."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from dagentd.store.layout import layout, watch_plan
 from dagentd.store.spool import Spool
 from dagentd.store.store import Store
 
-# What is known of one project that is watched: its checkouts, the features in each, the folders that matter.
+_PAUSE = 1.0  # seconds without a commit after which a rebase has stopped, for a conflict or a long command
 
 
 @dataclass
@@ -43,6 +43,7 @@ class WatchedProject:
         self.store, self._watched = store, watched
         self._spool = Spool(store.project)
         self.checkouts: dict[Tree, Checkout] = {}
+        self.rebasing: dict[Tree, float] = {}  # until when to wait for more commits
 
     def survey(self, trees: Collection[Tree] | None = None) -> Changes:
         """Find out anew what there is: in some checkouts, or in the whole project."""
@@ -85,20 +86,28 @@ class WatchedProject:
         known = self.checkouts.get(tree)
         return known.features if known else []
 
-    def made_from(self, feature: FeatureFolder, files: Iterable[Path]) -> bool:
+    def made_from(self, feature: FeatureFolder, files: frozenset[Path]) -> bool:
         """The contexts of a feature are made from these files too; whether its checkout has others to be heard then."""
         known = self.checkouts.get(feature.tree)
         if known is None or feature not in known.features:
             return False
+        if known.sources.get(feature.path, frozenset()) == files:
+            return False
         before = _all(known.sources)
-        known.sources[feature.path] = frozenset(files)
+        known.sources[feature.path] = files
         return _all(known.sources) != before
 
-    def moved(self, tree: Tree, own: Path | None = None) -> Head | None:
+    def moved(self, tree: Tree, unheard: float = 0.0) -> Head | None:
         """Where HEAD is, if it is not where it was when this was last asked; None too where git cannot tell, as the
-        context says. `own` is the git folder of that checkout, where it was looked up before."""
+        context says. A rebase is one change, however many commits it makes; while they come in one stream, we hear of
+        them only after up to `unheard` seconds."""
+        until = self.rebasing.pop(tree, None)  # first: one that cannot be looked at must not be due at once again
         known = self.checkouts.get(tree)
         if known is None:
+            return None
+        own = git.git_dir(tree.worktree)
+        if git.rebasing(tree.worktree, own) and (until is None or until > clock.monotonic()):
+            self.rebasing[tree] = clock.monotonic() + _PAUSE + unheard
             return None
         before, known.head = known.head, None
         with contextlib.suppress(DagentdError):
@@ -117,38 +126,3 @@ def _all(sources: Mapping[Path, frozenset[Path]]) -> frozenset[Path]:
 
 def _is_there(tree: Tree) -> bool:
     return tree.worktree.is_dir()
-
-
-# Where the checkouts are in their history: a rebase is one change, however many commits it makes.
-
-_PAUSE = 1.0  # seconds without a commit after which a rebase has stopped, for a conflict or a long command
-
-
-class Heads:
-    """Never called by two threads at once."""
-
-    def __init__(self) -> None:
-        self._rebasing: dict[Tree, tuple[WatchedProject, float]] = {}  # until when to wait for more commits
-
-    def moved(self, project: WatchedProject, tree: Tree, unheard: float) -> Head | None:
-        """Where HEAD is, if it is elsewhere than before and no rebase is about to move it on. While commits come in one
-        stream, we hear of them only after up to `unheard` seconds."""
-        held = self._rebasing.pop(tree, None)  # first: one that cannot be looked at must not be due at once again
-        own = git.git_dir(tree.worktree)
-        if git.rebasing(tree.worktree, own) and (held is None or held[1] > clock.monotonic()):
-            self._rebasing[tree] = project, clock.monotonic() + _PAUSE + unheard
-            return None
-        return project.moved(tree, own)
-
-    def pause(self) -> float | None:
-        """Seconds after which a rebase may have stopped; None if there is none."""
-        due = min((due for _, due in self._rebasing.values()), default=None)
-        return None if due is None else max(0.0, due - clock.monotonic())
-
-    def stopped(self) -> list[tuple[WatchedProject, Tree]]:
-        """The rebases that may have."""
-        now = clock.monotonic()
-        return [(project, tree) for tree, (project, due) in self._rebasing.items() if due <= now]
-
-    def drop(self, store: Store) -> None:
-        self._rebasing = {tree: held for tree, held in self._rebasing.items() if held[0].store is not store}

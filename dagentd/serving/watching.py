@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dagentd.adapters import clock
 from dagentd.adapters.files import marks
 from dagentd.adapters.watch import Watch
 from dagentd.adapters.watch.batches import Batch
@@ -34,7 +36,7 @@ from dagentd.model.triggers import (
     triggers_of,
 )
 from dagentd.serving.maintenance import Maintenance
-from dagentd.serving.watched_project import Heads, WatchedProject
+from dagentd.serving.watched_project import WatchedProject
 from dagentd.store.sessions.resources import Announce
 from dagentd.store.store import Store
 
@@ -55,7 +57,6 @@ class Watching:
         self._watch: Watch | None = None
         self._projects: dict[Path, WatchedProject] = {}
         self._places: dict[Path, tuple[WatchedProject, Place]] = {}
-        self._heads = Heads()
         self._closing = threading.Event()
 
     @property
@@ -113,7 +114,8 @@ class Watching:
             if self._projects.get(project.store.project.root) is project:
                 self._survey(project, {None})
                 for tree in project.checkouts:
-                    project.moved(tree)
+                    with contextlib.suppress(DagentdError):  # as the context says
+                        project.moved(tree)
                 self._maintenance.clear_out(project.store)
                 self._agx.look(project.store)
 
@@ -121,7 +123,6 @@ class Watching:
         with self._lock:
             self._projects.pop(store.project.root, None)
             self._agx.drop(store)
-            self._heads.drop(store)
             self._follow()
 
     def look_at_all(self) -> None:
@@ -144,7 +145,7 @@ class Watching:
         with self._lock:
             self._follow()
 
-    def made_from(self, store: Store, feature: FeatureFolder, files: Iterable[Path]) -> None:
+    def made_from(self, store: Store, feature: FeatureFolder, files: frozenset[Path]) -> None:
         """Watch what the contexts of a feature are made from elsewhere too: what a CLAUDE.md imports, and such."""
         with self._lock:
             project = self._projects.get(store.project.root)
@@ -156,17 +157,14 @@ class Watching:
     def _run(self, watch: Watch) -> None:
         while not self._closing.is_set():
             try:
-                batch = watch.batch(self._pause())
+                with self._lock:  # and to listen only until a rebase may have stopped
+                    due = min((at for each in self._projects.values() for at in each.rebasing.values()), default=None)
+                batch = watch.batch(None if due is None else max(0.0, due - clock.monotonic()))
                 with self._lock:
                     self._handle(batch)
             except Exception as bug:  # a thread that ended would hear nothing more
                 self._on_bug(bug)
                 self._closing.wait(_AFTER_BUG)
-
-    def _pause(self) -> float | None:
-        """How long to listen: until a rebase may have stopped."""
-        with self._lock:
-            return self._heads.pause()
 
     def _handle(self, batch: Batch | None) -> None:
         if batch is not None and batch.early:
@@ -177,8 +175,11 @@ class Watching:
                 asks.setdefault(project, set()).add(ask)
             for project, some in asks.items():
                 self._perform(project, some)
-        for project, tree in self._heads.stopped():
-            self._perform(project, {Moved(tree)})
+        now = clock.monotonic()
+        for project in list(self._projects.values()):
+            stopped: set[Trigger] = {Moved(tree) for tree, due in project.rebasing.items() if due <= now}
+            if stopped:
+                self._perform(project, stopped)
 
     def _glance(self, batch: Batch) -> None:
         """At chats that were written just now; whatever else follows from it waits until they have settled."""
@@ -188,7 +189,7 @@ class Watching:
                     self._maintenance.glance(project.store, ask.feature, ask.session_id, batch.contents.get(path, []))
 
     def _asks(self, batch: Batch) -> Iterator[tuple[WatchedProject, Trigger]]:
-        agents = self._agents.folders()
+        agents = self._agents.folders
         if batch.lost or not agents.isdisjoint(batch.folders):
             self._agents.look_at_all()
         if said := [path for path in batch.paths if path.parent in agents]:
@@ -244,9 +245,12 @@ class Watching:
         for ask in asks:
             if isinstance(ask, Look) and ask.feature not in whole:
                 self._maintenance.look(project.store, ask.feature, ask.session_id)
-        for feature in _to_renew(project, asks) - whole:
+        sources = {ask.feature for ask in asks if isinstance(ask, Renew)}
+        sources |= {each for ask in asks if isinstance(ask, RenewTree) for each in project.features(ask.tree)}
+        for feature in sources - whole:
             self._maintenance.renew(project.store, feature)
-        for tree in _moved(project, asks):
+        moved = {ask.tree for ask in asks if isinstance(ask, Moved)}  # as git's folders say, and its hooks
+        for tree in moved | (project.told() if Collect() in asks else set()):
             self._head(project, tree)
         if Agx() in asks:
             self._agx.look(project.store)
@@ -268,10 +272,11 @@ class Watching:
         self._places = found
         if self._watch is not None:
             own = [path.parent for path in self._own if path.parent.is_dir()]
-            self._watch.follow([*own, *self._agx.folders(), *self._agents.folders(), *found])
+            self._watch.follow([*own, *self._agx.folders(), *self._agents.folders, *found])
 
     def _head(self, project: WatchedProject, tree: Tree) -> None:
-        head = self._heads.moved(project, tree, self._watch.ceiling if self._watch is not None else 0.0)
+        """Only contexts follow from another HEAD: what else came with it is heard of by its files."""
+        head = project.moved(tree, self._watch.ceiling if self._watch is not None else 0.0)
         if head is None:
             return
         where = {"worktree": str(tree.worktree), "branch": head.branch, "commit": head.commit}
@@ -279,7 +284,7 @@ class Watching:
         only = features[0].id if len(features) == 1 else None
         self._announce("git:changed", project=str(project.store.project.root), feature_id=only, **where)
         for feature in features:
-            self._maintenance.renew(project.store, feature)
+            self._maintenance.renew_contexts(project.store, feature)
         if tree.worktree == project.store.project.root:
             self._agx.look(project.store)
 
@@ -291,14 +296,3 @@ def _everything(project: WatchedProject) -> set[Trigger]:
 
 def _is_about_something(project: WatchedProject, ask: Trigger) -> bool:
     return not isinstance(ask, OF_FEATURE) or ask.feature in project.features(ask.feature.tree)
-
-
-def _to_renew(project: WatchedProject, asks: set[Trigger]) -> set[FeatureFolder]:
-    one = {ask.feature for ask in asks if isinstance(ask, Renew)}
-    return one | {each for ask in asks if isinstance(ask, RenewTree) for each in project.features(ask.tree)}
-
-
-def _moved(project: WatchedProject, asks: set[Trigger]) -> set[Tree]:
-    """By what git's folders say, and by what its hooks say."""
-    told = project.told() if Collect() in asks else set()
-    return told | {ask.tree for ask in asks if isinstance(ask, Moved)}

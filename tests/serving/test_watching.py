@@ -28,7 +28,7 @@ from tests.e2e.daemon import until
 from tests.patience import patience
 
 REGISTRY = Path("/state/projects.json")
-AGENTS: Any = SimpleNamespace(folders=frozenset, hear=list, look_at_all=lambda: None)
+AGENTS: Any = SimpleNamespace(folders=frozenset(), hear=list, look_at_all=lambda: None)
 
 
 class Ears:

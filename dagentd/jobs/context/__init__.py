@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.errors import DagentdError, NotAllowed, NotFound
+from dagentd.errors import DagentdError, LimitReached, NotAllowed, NotFound
 from dagentd.jobs.context.checkouts import Checkout
 from dagentd.jobs.context.checkouts import Checkouts as Checkouts
 from dagentd.jobs.context.feature_parts import FeatureParts
@@ -19,6 +19,7 @@ from dagentd.jobs.token_sizes import Sizes
 from dagentd.model import context_document, ids
 from dagentd.model.compaction import ralph
 from dagentd.model.cutting import Cut
+from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.layout import layout
@@ -139,6 +140,11 @@ class Rebuilt:
     written: tuple[SessionFolder, ...] = ()
     sources: frozenset[Path] = frozenset()
     errors: tuple[tuple[SessionFolder, DagentdError], ...] = ()
+
+    def problems(self) -> list[Problem]:
+        """A full disk is as grave for a context as for any other document; one context that is refused is a note."""
+        kinds = [("documents" if isinstance(error, LimitReached) else "context", error) for _, error in self.errors]
+        return [Problem.of(kind, error, clock.stamp()) for kind, error in kinds]
 
 
 def rebuild(
