@@ -53,7 +53,7 @@ def _bytes(real: Path, root: Path | None, file: Path) -> bytes:
 def _opened(real: Path, root: Path | None) -> int:
     """A pipe in the file's place cannot hold us, nor a link that was put there since, or on the way to it."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.open(real, flags) if root is None else beneath.opened_real(real, root, flags)
+    return os.open(real, flags) if root is None else beneath.opened(real, flags, root=root)
 
 
 def _parsed(data: bytes, file: Path) -> dict[str, Any]:

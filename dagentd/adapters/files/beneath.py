@@ -66,16 +66,21 @@ def parent(path: str | Path) -> Iterator[tuple[int | None, str]]:
         os.close(fd)
 
 
-def opened(path: str | Path, flags: int, mode: int = 0o600) -> int:
-    """A file; one that is itself a link is refused."""
+def opened(path: Path, flags: int, mode: int = 0o600, root: Path | None = None) -> int:
+    """A file; one that is itself a link is refused. With a `root` that it lies beneath, both are free of links, as
+    `realpath` gives them, and one that came since is refused."""
+    flags |= os.O_NOFOLLOW | os.O_CLOEXEC
+    if root is not None:
+        return _beneath(str(root), str(path.relative_to(root)), _NO_LINKS, flags, str(path))
     with parent(path) as (folder, name):
-        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=folder)
+        return os.open(name, flags, mode, dir_fd=folder)
 
 
-def opened_folder(path: str | Path) -> int:
+def opened_folder(path: str | Path, at_top: bool = False) -> int:
+    """`at_top` of a worktree no link in its place is followed, as in `place_of`."""
     text = os.fspath(path)
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    where = _confined(text)
+    where = (text, ".", 0) if at_top else _confined(text)
     return os.open(text, flags) if where is None else _beneath(*where, flags, text)
 
 
@@ -93,12 +98,6 @@ def real(path: str | Path) -> Path:
         return Path(path)
 
 
-def opened_real(path: Path, root: Path, flags: int) -> int:
-    """A file beneath a root; both are free of links, as `realpath` gives them, and one that came since is refused."""
-    way = str(path.relative_to(root))
-    return _beneath(str(root), way, _NO_LINKS, flags | os.O_NOFOLLOW | os.O_CLOEXEC, str(path))
-
-
 def status(path: str | Path) -> os.stat_result:
     """As `lstat` has it."""
     with parent(path) as (folder, name):
@@ -114,25 +113,13 @@ def names(path: str | Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def entries(path: str | Path) -> Iterator[Iterator[os.DirEntry[str]]]:
-    fd = opened_folder(path)
+def entries(path: str | Path, at_top: bool = False) -> Iterator[Iterator[os.DirEntry[str]]]:
+    fd = opened_folder(path, at_top)
     try:
         with os.scandir(fd) as found:
             yield found
     finally:
         os.close(fd)
-
-
-@contextlib.contextmanager
-def entries_of(worktree: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """The entries at the top of a worktree: as in `place_of`, no link in its place is followed."""
-    with _opened_root(str(worktree)) as top:
-        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=top)
-        try:
-            with os.scandir(fd) as found:
-                yield found
-        finally:
-            os.close(fd)
 
 
 def leads_out(path: str | Path) -> bool:
@@ -167,36 +154,27 @@ def _is_home(folder: str) -> bool:
 
 
 def _beneath(root: str, way: str, resolve: int, flags: int, told: str) -> int:
+    """A worktree that is exchanged for a link to another project's is refused too: see `layout.checkouts`."""
+    step = _by_kernel if _has_openat2() else _part_by_part
+    project, name = _holder(root)
     try:
-        with _opened_root(root) as top:
-            return _resolved(top, way, flags, resolve)
+        with contextlib.ExitStack() as held:
+            top = os.open(project, _FOLDER)
+            held.callback(os.close, top)
+            if name:
+                top = step(top, name, _FOLDER, _NO_LINKS)
+                held.callback(os.close, top)
+            return step(top, way, flags, resolve)
     except OSError as error:
         left = error.errno == errno.EXDEV  # which elsewhere says that a rename crosses file systems
         number = errno.ELOOP if left else error.errno or errno.EIO
         raise OSError(number, os.strerror(number), told) from None
 
 
-@contextlib.contextmanager
-def _opened_root(root: str) -> Iterator[int]:
-    """A worktree that is exchanged for a link to another project's is refused too: see `layout.checkouts`."""
-    with contextlib.ExitStack() as held:
-        project, name = _holder(root)
-        top = os.open(project, _FOLDER)
-        held.callback(os.close, top)
-        if name:
-            top = _resolved(top, name, _FOLDER, _NO_LINKS)
-            held.callback(os.close, top)
-        yield top
-
-
 def _holder(worktree: str) -> tuple[str, str]:
     """The project that a worktree lies in and the way to it from there; without a way what is no such worktree."""
     root, found, name = worktree.rpartition(f"/{WORKTREES}/")
     return (root or "/", f"{WORKTREES}/{name}") if found and "/" not in name else (worktree, "")
-
-
-def _resolved(top: int, way: str, flags: int, resolve: int) -> int:
-    return (_by_kernel if _has_openat2() else _part_by_part)(top, way, flags, resolve)
 
 
 def _by_kernel(top: int, way: str, flags: int, resolve: int) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dagentd.adapters.files import beneath
-from dagentd.errors import CorruptFile, NotAllowed, NotFound, explained, from_oserror
+from dagentd.errors import CorruptFile, NotAllowed, explained, from_oserror
 
 DOCUMENT_LIMIT = 16 << 20
 CHAT_LIMIT = 1 << 30  # a chat of 50 000 messages is 60 MB and is read
@@ -24,57 +24,42 @@ def digest(data: bytes) -> bytes:
 def read(path: Path, limit: int = DOCUMENT_LIMIT, root: Path | None = None) -> bytes:
     """The bytes of a regular file; FileNotFoundError if there is none, an error in words for all else. With a `root`,
     both are as `realpath` gave them, and a link that has come between them since is refused."""
-    fd = _open_told(path, root)
+    fd = _regular(path, root)
     try:
-        return _read_regular(fd, path, limit)
+        if (size := os.fstat(fd).st_size) > limit:
+            raise CorruptFile(
+                f"is {size >> 20} MiB; a document of its kind has at most {limit >> 20} MiB",
+                path=path,
+                hint="Move the file away; dagentd leaves it as it is.",
+            )
+        with explained(path):
+            return read_fd(fd, limit)
     finally:
         os.close(fd)
 
 
 def opened(path: Path, root: Path | None = None) -> BinaryIO:
     """A regular file to be read piece by piece; FileNotFoundError and errors in words as `read` has them."""
-    fd = _open_told(path, root)
-    try:
-        _regular(fd, path)
-    except BaseException:
-        os.close(fd)
-        raise
-    return os.fdopen(fd, "rb")
+    return os.fdopen(_regular(path, root), "rb")
 
 
-def _open_told(path: Path, root: Path | None = None) -> int:
+def _regular(path: Path, root: Path | None = None) -> int:
     """FileNotFoundError as it is, because much may be missing; all else in words."""
     try:
-        return descriptor(path, root)
+        fd = descriptor(path, root)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise from_oserror(error, path) from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
+    return fd
 
 
 def descriptor(path: Path, root: Path | None = None) -> int:
     # O_NONBLOCK: opening a FIFO that somebody put there must not wait for a writer.
-    flags = os.O_RDONLY | os.O_NONBLOCK
-    return beneath.opened(path, flags) if root is None else beneath.opened_real(path, root, flags)
-
-
-def _regular(fd: int, path: Path) -> os.stat_result:
-    status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
-    return status
-
-
-def _read_regular(fd: int, path: Path, limit: int) -> bytes:
-    status = _regular(fd, path)
-    if status.st_size > limit:
-        raise CorruptFile(
-            f"is {status.st_size >> 20} MiB; a document of its kind has at most {limit >> 20} MiB",
-            path=path,
-            hint="Move the file away; dagentd leaves it as it is.",
-        )
-    with explained(path):
-        return read_fd(fd, limit)
+    return beneath.opened(path, os.O_RDONLY | os.O_NONBLOCK, root=root)
 
 
 def read_fd(fd: int, limit: int) -> bytes:
@@ -102,12 +87,11 @@ def holds(path: Path, data: bytes) -> bool:
     """Whether a file has just these bytes; False if there is none. Compared in parts: a second copy of a long chat in
     memory takes longer to come by than all else here."""
     try:
-        with explained(path):
-            fd = descriptor(path)
-    except NotFound:
+        fd = _regular(path)
+    except FileNotFoundError:
         return False
     try:
-        if _regular(fd, path).st_size != len(data):
+        if os.fstat(fd).st_size != len(data):
             return False
         parts = range(0, len(data), _PART)
         return all(os.pread(fd, _PART, at) == data[at : at + _PART] for at in parts)

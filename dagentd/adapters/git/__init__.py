@@ -23,7 +23,8 @@ def project_at(path: Path) -> Project:
     files git keeps, because opening a repository with libgit2 costs 100 ms and 21 MB."""
     start = path.resolve()
     for folder in (start, *start.parents):
-        if (common := _common_dir(folder)) is not None:
+        if (own := git_dir(folder)) is not None:
+            common = common_dir(own)
             return Project(_root(folder, common), common)
     raise NotFound("is not in a git repository", path=path, hint="Run `git init` there, or give another path.")
 
@@ -54,7 +55,12 @@ def git_dir(worktree: Path) -> Path | None:
         if marker.is_dir():
             return marker
         if marker.is_file():
-            return _linked(worktree, marker)
+            try:
+                kind, _, target = _content(marker, _POINTER).partition(":")
+            except (FileNotFoundError, CorruptFile):  # removed at this moment, or larger than any that git writes
+                return None
+            linked = (worktree / target.strip("\n").lstrip()).resolve()
+            return linked if kind == "gitdir" and linked.is_dir() else None
         bare = (worktree / "HEAD").is_file() and (worktree / "objects").is_dir() and (worktree / "refs").is_dir()
         return worktree if bare else None
 
@@ -93,22 +99,6 @@ def is_bare(git_dir: Path) -> bool:
 def _content(path: Path, limit: int) -> str:
     """Of a small file that git keeps, behind links too as git follows them. An agent can put one of any size there."""
     return os.fsdecode(fileio.read(beneath.real(path), limit))
-
-
-def _common_dir(folder: Path) -> Path | None:
-    own = git_dir(folder)
-    return None if own is None else common_dir(own)
-
-
-def _linked(folder: Path, marker: Path) -> Path | None:
-    try:
-        kind, _, target = _content(marker, _POINTER).partition(":")
-    except (FileNotFoundError, CorruptFile):  # removed at this moment, or larger than any that git writes
-        return None
-    if kind != "gitdir":
-        return None
-    found = (folder / target.strip("\n").lstrip()).resolve()
-    return found if found.is_dir() else None
 
 
 def _root(folder: Path, common: Path) -> Path:

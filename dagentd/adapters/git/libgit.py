@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from dagentd.adapters.git.objects import GitReader
@@ -43,10 +44,11 @@ def _refusals() -> Iterator[None]:
         raise Unreadable(str(error)) from error
 
 
+@dataclass
 class LibgitReader:
-    def __init__(self, repository: pygit2.Repository, worktree: Path, own: Path | None = None) -> None:
-        self._repository = repository
-        self._worktree, self._own = worktree, own
+    _repository: pygit2.Repository
+    _worktree: Path
+    _own: Path | None = None
 
     def history(self, start: str, count: int) -> list[str]:
         """A shallow clone's last commit has no parents here: libgit2 heeds the file that says so."""
@@ -59,14 +61,14 @@ class LibgitReader:
         return ids
 
     def read(self, ids: Sequence[str]) -> list[bytes | None]:
+        found: list[bytes | None] = []
         with _refusals():
-            return [self._read(pygit2.Oid(hex=id)) for id in ids]
-
-    def _read(self, id: pygit2.Oid) -> bytes | None:
-        try:
-            return self._repository.read(id)[1]
-        except KeyError:
-            return None
+            for id in ids:
+                try:
+                    found.append(self._repository.read(pygit2.Oid(hex=id))[1])
+                except KeyError:
+                    found.append(None)
+        return found
 
     def ignored(self, names: Sequence[bytes]) -> set[bytes]:
         """A link to a folder is a file to git and a folder to libgit2, and a name that is no text pygit2 cannot

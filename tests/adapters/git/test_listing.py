@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dagentd.adapters.git import objects, repository
+from dagentd.adapters.git import repository
 from dagentd.adapters.git.objects import GitReader
 from dagentd.adapters.git.repository import Listing
 from tests.adapters.git import repositories
@@ -167,7 +167,7 @@ def test_subjects_that_are_no_text(repo: Path, encoding: str) -> None:
 def test_a_subject_without_end(repo: Path) -> None:
     _commit_bytes(repo, b"word " * 100_000, "")
     shown = first_subject(repo)
-    assert len(shown) == objects.SUBJECT
+    assert len(shown) == repository.SUBJECT
     assert shown.endswith("…")
 
 
