@@ -8,6 +8,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from dagentd.errors import InvalidInput
 from dagentd.model.ids import is_followed
 
@@ -49,7 +51,12 @@ class Method:
         """With parameters by name, which are checked first; for a session of ours or one that another agent has."""
         if given is not None and not isinstance(given, dict):
             raise InvalidInput("parameters are given by name", hint="Send an object as `params`.")
-        checked = self.params.checked(given or {}, self.name)
+        try:
+            checked = self.params.model_validate(given or {})
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_input=False)
+            told = (f"{'.'.join(map(str, each['loc'])) or 'params'}: {each['msg'].lower()}" for each in found)
+            raise InvalidInput("; ".join(told), hint=f"`rpc.discover` describes {self.name}.") from None
         named = getattr(checked, "session_id", None) if self.name.startswith("session.") else None
         if is_followed(named) and self.name not in _OF_BOTH:
             from dagentd.rpc import followed_methods

@@ -10,7 +10,7 @@ from dagentd.adapters import clock
 from dagentd.errors import Conflict, DagentdError, expected
 from dagentd.jobs.compaction.proposal import LOCAL, Proposer
 from dagentd.jobs.compaction.proposal import Proposal as Proposal
-from dagentd.jobs.scales import Scales, metrics
+from dagentd.jobs.scales import Scales
 from dagentd.jobs.token_sizes import room
 from dagentd.model.compaction import How as How
 from dagentd.model.compaction.items import Item, items_of
@@ -97,10 +97,6 @@ class Compactor:
         except DagentdError as error:
             return f"not compacted: {error.message}"
         return f"{done['messagesCompacted']} messages compacted by {done['method']}"
-
-    def metrics(self, session: Session, settings: Settings) -> dict[str, Any]:
-        """The figures of a session's compactions, and what the ledger has of it."""
-        return metrics(session, settings, self.scales, self.ledger)
 
 
 def _about(session: Session) -> dict[str, Any]:
