@@ -21,9 +21,9 @@ from dagentd.agents.upkeep import AgentsUpkeep
 from dagentd.agx.agx_upkeep import AgxUpkeep
 from dagentd.errors import DagentdError, expected
 from dagentd.events import Events
-from dagentd.jobs.reconcile import Report
 from dagentd.model.problem import Problem
-from dagentd.model.project import Project, SessionFolder
+from dagentd.model.project import Project, Registered, SessionFolder
+from dagentd.model.report import Report
 from dagentd.model.triggers import in_a_hurry
 from dagentd.oneshot import index_file
 from dagentd.rpc.client import Client
@@ -39,7 +39,7 @@ from dagentd.settings import Settings
 from dagentd.settings.current import CurrentSettings
 from dagentd.store.journal.index import Index
 from dagentd.store.ledger import ledger
-from dagentd.store.registry import Registered, Registry
+from dagentd.store.registry import Registry
 from dagentd.store.store import Store
 from dagentd.worker import Worker
 
