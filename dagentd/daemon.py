@@ -127,17 +127,9 @@ class Daemon:
             self.projects = Projects(
                 self.settings_of, index, self._maintenance, self._watching, self._budget, self.events.publish
             )
-            self._status = Status(
-                self._worker,
-                self._settings,
-                self._maintenance,
-                self._watching,
-                self._budget,
-                self.compacting,
-                self._agx,
-                self._agents,
-                self.projects,
-            )
+            parts = (self._settings, self._watching, self._maintenance, self._budget, self.compacting, self._agx,
+                     self._agents, self.projects)  # fmt: skip
+            self._status = Status(self._worker, self.compacting, parts)
             stack.callback(self._finish, index)
             self._server = Server(paths.socket(), self)
             self._follow()
@@ -218,14 +210,17 @@ class Daemon:
         self._signals.stop()
 
     def status(self) -> dict[str, Any]:
-        trouble = self._status.trouble()
+        trouble, user = self._status.trouble(), self._settings.user
         return {
             "pid": os.getpid(),
             "health": "stopping" if self._signals.stopping.is_set() else "degraded" if trouble else "ok",
             "version": __version__,
             "protocol": PROTOCOL,
             "uptime": round(clock.monotonic() - self._started, 1),
-            **self._status.told(self._settings.user),
+            **self._status.told(user),
+            "projects": self._status.projects({store: self._watching.worktrees(store) for store in self.stores()}),
+            "watches": {**self._watching.status(), "everySeconds": user.watch.reconcile_s},
+            "agents": self._agents.status(),
             "connections": self._server.count(),
             "settings": {"readAt": self._settings.read_at, "restart": self._settings.wait_for_restart()},
         }

@@ -8,12 +8,11 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from dagentd.adapters.files import marks
 from dagentd.adapters.watch import Watch
 from dagentd.adapters.watch.batches import Batch
-from dagentd.agents.upkeep import AgentsUpkeep
 from dagentd.agx.agx_upkeep import AgxUpkeep
 from dagentd.errors import DagentdError
 from dagentd.model.problem import Problem
@@ -43,9 +42,19 @@ _AFTER_BUG = 1.0  # seconds: one that comes again and again must not fill the lo
 _log = logging.getLogger(__name__)
 
 
+class Agents(Protocol):
+    """The keeping of other agents' conversations, as far as it is heard of here."""
+
+    def folders(self) -> Collection[Path]: ...
+
+    def hear(self, paths: Iterable[Path]) -> None: ...
+
+    def look_at_all(self) -> None: ...
+
+
 class Watching:
     def __init__(
-        self, maintenance: Maintenance, agx: AgxUpkeep, agents: AgentsUpkeep, announce: Announce, own: Collection[Path],
+        self, maintenance: Maintenance, agx: AgxUpkeep, agents: Agents, announce: Announce, own: Collection[Path],
         on_own: Callable[[], None], on_bug: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
         self._maintenance, self._agx, self._agents, self._announce = maintenance, agx, agents, announce
@@ -189,7 +198,7 @@ class Watching:
 
     def _asks(self, batch: Batch) -> Iterator[tuple[WatchedProject, Trigger]]:
         agents = self._agents.folders()
-        if batch.lost or not agents.isdisjoint(batch.folders):
+        if batch.lost or not batch.folders.isdisjoint(agents):
             self._agents.look_at_all()
         if said := [path for path in batch.paths if path.parent in agents]:
             self._agents.hear(said)
