@@ -276,14 +276,14 @@ def test_a_folder_that_is_exchanged_after_the_look_leads_nowhere(
     own.write_text("")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "config.toml").write_text("budget.limit = 5000\n")
-    opened = beneath.opened_real
+    opened = beneath.opened
 
-    def exchanged(*given: Any) -> int:
+    def exchanged(*given: Any, **more: Any) -> int:
         own.parent.rename(tmp_path / "moved")
         own.parent.symlink_to(tmp_path / "elsewhere")
-        return opened(*given)
+        return opened(*given, **more)
 
-    monkeypatch.setattr(beneath, "opened_real", exchanged)
+    monkeypatch.setattr(beneath, "opened", exchanged)
     assert "cannot be read" in mistakes(user, own)
 
 

@@ -14,9 +14,9 @@ from dagentd.agents.known import Known
 from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Sessions
 from dagentd.agents.table import AGENTS
+from dagentd.model.project import Registered
 from dagentd.settings.tables import Agents as Settings
 from dagentd.settings.tables import Compaction
-from dagentd.store.registry import Registered
 
 
 class Followed:

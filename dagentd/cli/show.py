@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from dagentd.cli import output
-from dagentd.cli.messages import tool_calls
 from dagentd.cli.naming import session_argument, tell_gone
 from dagentd.cli.paused import in_full
 from dagentd.cli.project import json_option, project_option, worktree_option
@@ -50,7 +49,7 @@ def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None
         output.line()
         output.heading("Last messages")
     for message in last:
-        told = _first_line(message.get("content")) or _first_line("\n".join(tool_calls(message)))
+        told = _first_line(message.get("content")) or _first_line("\n".join(output.tool_calls(message)))
         output.line(f"  {message.get('role')}: {told}")
     for problem in found.get("problems", ()):
         output.problem(problem["message"], problem["hint"], problem["path"].removeprefix(f"{found['project']}/"))

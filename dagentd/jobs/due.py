@@ -12,11 +12,13 @@ from dagentd.jobs import context, migration
 from dagentd.jobs.archive import archive_ended, ends_of
 from dagentd.jobs.context import Checkouts
 from dagentd.jobs.migration import File, Seen
-from dagentd.jobs.reconcile import Line, Report, reconcile
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder
+from dagentd.model.report import Line, Report
 from dagentd.settings import Settings
+from dagentd.store.layout import layout
 from dagentd.store.ledger import ledger
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 from dagentd.waiting import apart, pause
 
@@ -44,6 +46,22 @@ def all_of(
     with apart():
         renewed = renewal_of(store, feature, settings, shared)
     return replace(renewed, lines=_merged([*_migrated(files, feature), *lines, *renewed.lines]), files=files)
+
+
+def reconcile(store: Store, feature: FeatureFolder, *, everything: bool = True) -> list[Line]:
+    """Each session gets its journal and its documents, and what others wrote is taken in."""
+    journals = {folder.journal for folder in layout.sessions(feature) if folder.journal.exists()}
+    turns = store.reconciler.in_turn(feature, everything=everything)
+    return [_line(session, session.folder.journal in journals) for session in turns]
+
+
+def _line(session: Session, had_journal: bool) -> Line:
+    taken = session.take_news()
+    done = [] if had_journal else ["journal made"]
+    if had_journal and taken:
+        done.append(f"{taken} outside change{'' if taken == 1 else 's'} taken in")
+    worktree, status = session.folder.feature.tree.name, session.fields.get("status")
+    return Line(session.id, worktree, status, session.in_chat, ", ".join(done), session.problems)
 
 
 def migrations_of(store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts, seen: Seen) -> Done:

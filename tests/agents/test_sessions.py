@@ -27,9 +27,8 @@ from dagentd.agents.sessions import Sessions
 from dagentd.agents.table import AGENTS
 from dagentd.errors import Conflict, CorruptFile, InvalidInput, NotAllowed, NotFound
 from dagentd.model import scrubbed_text, times
-from dagentd.model.project import Project
+from dagentd.model.project import Project, Registered
 from dagentd.settings.tables import Agents
-from dagentd.store.registry import Registered
 from tests.agents.claude_lines import answer, call, compacted, plumbing, result, said, title, user
 from tests.agents.desk import ID, grow, long_ago
 

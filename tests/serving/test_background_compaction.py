@@ -12,6 +12,7 @@ import pytest
 
 from dagentd.adapters import clock
 from dagentd.jobs.compaction import asking
+from dagentd.jobs.scales import metrics
 from dagentd.serving.background_compaction import BackgroundCompaction
 from dagentd.serving.maintenance import Maintenance
 from dagentd.settings import Settings
@@ -62,7 +63,9 @@ class Kept:
     @property
     def history(self) -> list[dict[str, Any]]:
         """What the ledger has of it."""
-        return list(self.compacting.metrics(self.store, self.session)["history"])
+        return list(
+            metrics(self.session, self.settings, self.compacting.compactor.scales, self.compacting.ledger)["history"]
+        )
 
     @property
     def problems(self) -> list[str]:

@@ -13,7 +13,8 @@ from dagentd.adapters.files import atomic
 from dagentd.errors import Conflict, CorruptFile, DagentdError
 from dagentd.formats.legacy import shape_at
 from dagentd.jobs.migration import sources
-from dagentd.jobs.migration.apply import apply, rollback, unseen
+from dagentd.jobs.migration.apply import apply, take_back
+from dagentd.jobs.migration.apply import unseen as unseen
 from dagentd.jobs.migration.sources import DUE, WRONG, Action, File, Found, Known, NewerFormat, Seen, Unit, marks_of
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder
@@ -125,6 +126,11 @@ def running(
     return partial(_Run(store, feature, settings, Seen(), asked=True, tell=tell).all_of, under)
 
 
+def rollback(store: Store, feature: FeatureFolder, under: Path | None = None) -> list[File]:
+    """Take back all migrations, or those of files under a path."""
+    return take_back(store.sessions, store.rollback, feature, under)
+
+
 def problems(files: list[File]) -> list[Problem]:
     """The problems that the user should look at, one for each file that failed."""
     wrong = [(file, DagentdError(file.error or "", path=file.path, hint=file.hint)) for file in files if file.error]
@@ -215,7 +221,7 @@ class _Run:
             return plan_lines(found, "paused")
         if action not in DUE:
             return plan_lines(found, action)
-        added = apply(self._store, found, self._keep, self._settle)
+        added = apply(self._store.importer, self._store.temps, found, self._keep, self._settle)
         known.sessions[found.converted.session_id] = found.converted.session_id
         return plan_lines(found, action, added)
 
