@@ -7,12 +7,12 @@ import logging
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.adapters.files import atomic, disk
+from dagentd.adapters.files import atomic, disk, marks
 from dagentd.adapters.files.atomic import Temps
 from dagentd.errors import CorruptFile, DagentdError
 from dagentd.jobs import summaries
@@ -72,12 +72,20 @@ def remove_expired(store: Store, keep_days: int) -> list[str]:
     if keep_days == 0:
         return []
     known, gone = days_of(store.project), {each.journal.name: each for each in store.catalogue.gone()}
-    days = counted(known, gone, clock.now(), (clock.boot(), float(round(clock.uptime()))))
+    days = counted(_since(known, gone.values()), gone, clock.now(), (clock.boot(), float(round(clock.uptime()))))
     if days != known and (gone or known.of):
         data, temps = jsontext.pretty(days.raw()), Temps(store.project.temp_dir)  # which is swept after a crash
         atomic.put(_file(store.project), data, temps=temps)
     over = [gone[name] for name in expired(days, keep_days) if not store.pauses.on(gone[name].id)]
     return [each.id for each in over if _remove(store, each, keep_days)]
+
+
+def _since(known: Days, gone: Iterable[GoneFolder]) -> Days:
+    """Without those that somebody wrote to since the last day that counted: they were restored, or are others of the
+    same name, and went again."""
+    written = {each.journal.name: mark[3] / 1e9 for each in gone if (mark := marks.of(each.journal)) is not None}
+    anew = [name for name, at in written.items() if times.iso(datetime.fromtimestamp(at, UTC)) > known.last]
+    return replace(known, of={name: count for name, count in known.of.items() if name not in anew})
 
 
 def _remove(store: Store, gone: GoneFolder, keep_days: int) -> bool:

@@ -40,14 +40,13 @@ def scrub(store: Store, wanted: list[bytes]) -> None:
 
 
 def remove(path: Path, wanted: list[bytes]) -> None:
-    """From one file. Of a part of a journal nothing is left where the journal itself is there."""
+    """From one file. Of a part of a journal nothing is left where the journal itself is there; and of all of them where
+    that has it: it may begin in one and end in the next."""
     data = _content(path)
     places = scrubbed_text.spans(data, wanted)
     if _is_part(path):
         if kept_journals.entry_of(path).exists():
-            with disk.explained(path):
-                disk.remove(path)
-                disk.sync_folder(path.parent)
+            _discard([path])
         else:
             atomic.put(path, zlib.compress(scrubbed_text.masked(data, 0, places), 1))
         return
@@ -59,6 +58,14 @@ def remove(path: Path, wanted: list[bytes]) -> None:
             disk.sync(fd, path)
         finally:
             os.close(fd)
+    _discard(kept_journals.sealed_paths(path))
+
+
+def _discard(parts: list[Path]) -> None:
+    for path in parts:
+        with disk.explained(path):
+            disk.remove(path)
+            disk.sync_folder(path.parent)
 
 
 def _trace(path: Path, wanted: list[bytes]) -> scrubbed_text.Trace | None:

@@ -123,6 +123,7 @@ def store(project: SampleProject) -> Iterator[Store]:
     for feature in (project.feature, "stays"):
         made.maker.get_or_create("feature", "pm", feature).reconcile()
     run_git(project.root, "worktree", "remove", "--force", str(project.worktree))
+    _last_written(made, "2025-12-31")
     yield made
     made.close()
     index.close()
@@ -133,6 +134,11 @@ GONE = "pm-feature-feat-login"
 
 def kept(store: Store) -> list[str]:
     return sorted(os.listdir(store.project.kept_dir))
+
+
+def _last_written(store: Store, date: str) -> None:
+    (store.project.kept_dir / f"{GONE}.1.jsonl").touch()
+    os.utime(store.project.kept_dir / f"{GONE}.1.jsonl", times=(0, _at(f"{date}T18:00:00").timestamp()))
 
 
 def test_it_is_removed_after_so_many_days_of_running(store: Store, day: Day, caplog: pytest.LogCaptureFixture) -> None:
@@ -201,6 +207,39 @@ def test_one_that_was_restored_is_not_removed(store: Store, day: Day) -> None:
     day("2026-01-02")
     assert retention.remove_expired(store, 1) == []
     assert [name for name in kept(store) if name.endswith(".jsonl")] == [f"{GONE}.1.jsonl", "pm-feature-stays.1.jsonl"]
+
+
+def test_one_that_was_restored_and_removed_again_is_kept_as_long_once_more(store: Store, day: Day) -> None:
+    for date in ("2026-01-01", "2026-01-02", "2026-01-03"):
+        day(date)
+        assert retention.remove_expired(store, 3) == []
+    session = store.maker.restore(GONE, "stays")
+    session.close()
+    for path in session.folder.path.glob(f"*{GONE}*"):
+        path.unlink()
+    _last_written(store, "2026-01-03")
+    for number, date in enumerate(("2026-01-04", "2026-01-05", "2026-01-06")):
+        day(date)
+        assert (
+            retention.remove_expired(store, 3) == []
+            and retention.days_of(store.project).of[f"{GONE}.1.jsonl"] == number
+        )
+    day("2026-01-07")
+    assert retention.remove_expired(store, 3) == [GONE]
+
+
+def test_another_session_of_the_name_of_one_that_was_removed_is_kept_as_long(store: Store, day: Day) -> None:
+    """Made, and gone, before anybody had looked again."""
+    for date in ("2026-01-01", "2026-01-02"):
+        day(date)
+        removed = retention.remove_expired(store, 1)
+    assert removed == [GONE] and f"{GONE}.1.jsonl" not in kept(store)
+    _last_written(store, "2026-01-02")
+    assert retention.remove_expired(store, 1) == []
+    day("2026-01-03")
+    assert retention.remove_expired(store, 1) == []
+    day("2026-01-04")
+    assert retention.remove_expired(store, 1) == [GONE]
 
 
 # --- when the project is removed ----------------------------------------------------------------------------------

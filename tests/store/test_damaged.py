@@ -222,3 +222,42 @@ def test_the_same_part_is_sealed_by_somebody_else_just_now(served: Served, monke
     monkeypatch.setattr(disk, "step", step)
     served.flush()
     assert served.shown() == []
+
+
+def _garbled(served: Served, place: int) -> None:
+    with served.journal.open("r+b") as file:
+        file.seek(place)
+        file.write(b"\xff" * 4)
+
+
+def _truncated(served: Served, place: int) -> None:
+    os.truncate(served.journal, place)
+
+
+@pytest.mark.parametrize("damage", [_garbled, _truncated])
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_last_of_a_group_is_damaged(served: Served, kept: bool, damage: Callable[[Served, int], None]) -> None:
+    """With it all of its group was cut off, and the others of it, which had been whole, were listed as lost."""
+    served.add("a")
+    served.add("b", "c", "d")
+    served.close()
+    for path in served.project.kept_dir.glob("*" if not kept else "*.z"):
+        path.unlink()
+    damage(served, served.journal.read_bytes().rindex(b'"text of d"'))
+    served.app.paths["chat"].write_bytes(b"")
+    served.open()
+    served.flush()
+    assert served.all() == served.known() == ["a", "b", "c"]
+    assert [json.loads(line)["id"] for line in recovery.list_of(served.journal).read_bytes().splitlines()] == ["d"]
+
+
+def test_the_last_of_a_group_is_damaged_while_we_have_it_open(served: Served) -> None:
+    served.add("a")
+    served.add("b", "c", "d")
+    served.session.clear()
+    served.flush()
+    for path in served.project.kept_dir.glob("*.z"):
+        path.unlink()
+    _truncated(served, served.journal.read_bytes().rindex(b'"text of d"'))
+    served.flush()
+    assert served.all() == ["a", "b", "c"]

@@ -324,6 +324,20 @@ def test_sealed_parts_follow_the_journal(served: Served, monkeypatch: pytest.Mon
     assert {part.path: part.path.stat().st_mtime_ns for part in kept_journals.sealed_parts(entry)} == before
 
 
+def test_a_part_that_was_removed_is_made_again(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any of them, as scrubbing removed those with the text: what was in it was never copied again."""
+    monkeypatch.setattr(kept_journals, "_PART", 1000)
+    served.add(*(f"m{count}" for count in range(40)))
+    served.close()
+    for number in (0, 2):
+        kept_journals.sealed_parts(served.kept[0])[number].path.unlink()
+        served.open()
+        served.add(f"after {number}")
+        served.close()
+        copied = kept_journals.SealedCopy(served.kept[0]).read(0, 1 << 30)
+        assert len(kept_journals.sealed_parts(served.kept[0])) > 3 and copied == served.journal.read_bytes()
+
+
 def test_a_part_that_makes_no_sense_is_made_again(served: Served) -> None:
     """As a power failure may leave one: they are not synced."""
     served.add("a")

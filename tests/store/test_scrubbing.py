@@ -11,6 +11,7 @@ import pytest
 from dagentd.adapters.files import beneath
 from dagentd.model.scrubbed_text import forms
 from dagentd.store import scrubbing
+from dagentd.store.journal import kept_journals
 from tests.store.served import Served
 
 SECRET = 'key-"ä/1234'
@@ -43,6 +44,23 @@ def test_a_text_leaves_every_file_and_the_session_goes_on(served: Served, tmp_pa
     assert (journal.stat().st_ino, journal.stat().st_size) == (before.st_ino, before.st_size)
     again = served.store.session(session.id)
     assert [each["content"][:8] for each in again.history()[0]] == ["it is **"]
+
+
+def test_a_text_that_begins_in_one_part_of_a_journal_and_ends_in_the_next(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither of them has it, and both together do."""
+    monkeypatch.setattr(kept_journals, "_PART", 9)
+    monkeypatch.setattr(kept_journals, "_AT_CLOSE", 1 << 20)
+    served.session.add([{"id": "m1", "role": "user", "content": f"it is {SECRET}"}])
+    served.session.close()
+    copy = kept_journals.SealedCopy(served.kept[0]).read(0, 1 << 20)
+    assert copy == served.journal.read_bytes() and any(form in copy for form in forms(SECRET))
+    scrubbing.scrub(served.store, forms(SECRET))
+    copy = kept_journals.SealedCopy(served.kept[0]).read(0, 1 << 20)
+    assert not any(form in copy for form in forms(SECRET))
+    served.store.session(served.session.id).close()
+    assert kept_journals.SealedCopy(served.kept[0]).read(0, 1 << 20) == served.journal.read_bytes()
 
 
 def test_a_folder_that_cannot_be_listed_is_told(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

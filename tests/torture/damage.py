@@ -168,6 +168,8 @@ class Damage:
         self.held = journals | _in_chat(self.place)
         if not list(self.place.root.glob("index.sqlite*")):  # which knows where those stand that only chat has
             self.strayed |= self.held - journals
+        else:  # and that a group at the end of a journal was answered, of which not all is whole
+            self.held |= _in_ends(self.place) & {*self.said} - self.unlisted - self.unsaved
         self.absent = {*self.said} - self.held
 
     def backup(self) -> Path | None:
@@ -211,7 +213,7 @@ def _text(name: str) -> str:
 
 def _in_journals(place: Place) -> set[str]:
     """The messages that some file has whole, with all that were added with them."""
-    files = [path.read_bytes() for path in [*place.kept.glob("*.jsonl"), place.pm.journal] if path.exists()]
+    files = _files(place)
     for entry in place.kept.glob("*.jsonl"):
         parts = sorted(
             place.kept.glob(f"{entry.stem}.*.z"), key=lambda path: int(path.stem.split(".")[-1].split("-")[0])
@@ -219,6 +221,17 @@ def _in_journals(place: Place) -> set[str]:
         files.append(b"".join(zlib.decompress(path.read_bytes()) for path in parts))
     held = [record for data in files for record, _, _ in reader.records(data)[0] if record.get("t") == "message"]
     return {record["message"]["id"] for record in held}
+
+
+def _in_ends(place: Place) -> set[str]:
+    """Those that are whole where others that were added with them are not."""
+    lines = b"\n".join(reader.records(data)[2] for data in _files(place)).split(b"\n")
+    held = [reader.records(line.replace(b', "more": true', b"") + b"\n")[0] for line in lines]
+    return {one[0][0]["message"]["id"] for one in held if one and one[0][0].get("t") == "message"}
+
+
+def _files(place: Place) -> list[bytes]:
+    return [path.read_bytes() for path in [*place.kept.glob("*.jsonl"), place.pm.journal] if path.exists()]
 
 
 def _in_chat(place: Place) -> set[str]:

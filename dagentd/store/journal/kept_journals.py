@@ -122,15 +122,17 @@ def _all(folder: Path) -> Iterator[tuple[str, SealedPart]]:
 
 
 def seal(entry: Path, fd: int, size: int, *, everything: bool) -> None:
-    """Copy what the journal has gained; a last part that is short is made again with it. Where the last is not what
-    the journal holds there, that was altered and mended, and all is copied anew. Nothing is synced: whoever loses a
-    part to a power failure has the journal."""
-    held = sealed_parts(entry)
+    """Copy what the journal has gained, or a part that somebody removed; a last part that is short is made again with
+    it. Where the last is not what the journal holds there, that was altered and mended, and all is copied anew. Nothing
+    is synced: whoever loses a part to a power failure has the journal."""
+    found, held = sealed_parts(entry), list[SealedPart]()
+    for part in found:
+        held += [part] if part.start == (held[-1].end if held else 0) else []
     end = held[-1].end if held else 0
     if not everything and 0 <= size - end < _SOME:
         return
-    if held and _content(held[-1].path) != os.pread(fd, end - held[-1].start, held[-1].start):
-        stale, held = held, []
+    if found and _content(found[-1].path) != os.pread(fd, found[-1].end - found[-1].start, found[-1].start):
+        stale, held = found, []
     elif end == size:
         return
     else:

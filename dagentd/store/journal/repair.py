@@ -95,7 +95,7 @@ class JournalRepair:
         try:
             if not same and (lack := _continues(found, old, state)) is not None:
                 return Repaired(found, ours, lack=lack)
-            remains = Remains(self._kept, self._folder.id, self._shown(), None if same else old)
+            remains = Remains(self._kept, self._folder.id, self._shown(), old)
             again, lack = _bring_up(found, state, lines, remains)
             if same and old.twin is not None:  # it has served; two files that differ would count as two sessions
                 old.size = found.size
@@ -172,8 +172,8 @@ def _bring_up(found: Journal, known: State, lines: list[Lined], remains: Remains
     """Append what is known to a journal that lacks it; what of our append is not there, and what it lacked."""
     found.drop_end(b"".join(data for _, data in lines))
     scratch = recovery.read_state(found, Index(None).journal(found.path))
+    lack = lacking(known, scratch, remains.message, clock.stamp())  # which may be in the end that is cut
     found.cut_tail()
-    lack = lacking(known, scratch, remains.message, clock.stamp())
     found.append(journals.joined(lack.records))
     present = [_meaning(line.record) for group in found.groups() for line in group] if lines else []
     return journals.lines(_lacking(lines, present, known)), lack

@@ -237,16 +237,18 @@ class SessionJournal:
         entries = self._kept.of(self.folder.id)
 
         def look() -> Remains:
-            return Remains(self._kept, self.folder.id, first.documents().get("chat", {}).get("messages", []))
+            shown = first.documents().get("chat", {}).get("messages", [])
+            return Remains(self._kept, self.folder.id, shown, self.file)
 
         return opening.recall(self.file, index, entries, look)
 
     def _bring_back(self, known: opening.Recalled) -> Lack:
-        """Put back what the index knows, before the journal is read anew: who died in between had lost it for good."""
+        """Put back what the index knows, before the journal is read anew: who died in between had lost it for good.
+        What is whole in a group that is not is taken from the end before that is cut."""
         held = recovery.read_state(self.file, Index(None).journal(self.file.path))
+        lack = lacking(known.state, held, known.remains.message, clock.stamp())
         if tail := self.file.cut_tail():
             self.note("torn", journal_problems.torn(tail))
-        lack = lacking(known.state, held, known.remains.message, clock.stamp())
         try:
             if lack.records:
                 self.file.append(journals.joined(lack.records))
