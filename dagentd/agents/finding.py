@@ -51,7 +51,10 @@ def roots(agent: Agent) -> list[Path]:
 def look(agents: list[Agent]) -> Look:
     found = Look([], [], {})
     for agent in agents:
-        for root in roots(agent):
+        places = roots(agent)
+        if not any(map(os.path.isdir, places)):  # where they will be made when it first says something
+            found.folders.update({root.parent: float("inf") for root in places})
+        for root in places:
             found.folders[root] = float("inf")
             _look_into(root, agent, root, found, _DEPTH)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -101,6 +102,17 @@ def test_a_new_folder_is_looked_into(served: Served) -> None:
     (other / f"{ID}.jsonl").write_bytes(user("about the walrus", served.root))
     running.hear([other])
     until(served.found("walrus"))
+
+
+def test_the_folder_of_all_is_waited_for_where_it_will_be(served: Served) -> None:
+    """Else its first line would be heard of only when all is looked at once more."""
+    projects = served.folder.parent
+    shutil.rmtree(projects)
+    running = served.start()
+    until(lambda: {projects, projects.parent} <= set(served.watched))
+    served.folder.mkdir(parents=True)
+    running.hear([projects])
+    until(lambda: projects in served.watched and projects.parent not in served.watched)
 
 
 def test_much_is_taken_in_by_a_process(served: Served) -> None:

@@ -117,7 +117,8 @@ def test_a_neighbour_and_the_files_in_common(shop: Shop) -> None:
     near = next(line for line in told.splitlines() if "feature/basket" in line)
     assert str(shop.basket) in near and "Claude Code" in near and "Basket that lasts" in near
     assert "“app.py”" in near and "alone.py" not in near
-    assert shop.begins(shop.basket, has="feature/login") and not list(shop.root.rglob("*.lock"))
+    told = shop.begins(shop.basket, has="“app.py”")
+    assert "feature/login" in told and not list(shop.root.rglob("*.lock"))
 
 
 def test_what_came_since_it_was_last_at_work(shop: Shop) -> None:

@@ -34,15 +34,7 @@ def _changed(common: Path, base: str, commit: str) -> frozenset[str]:
 def edited(worktree: Path, among: Collection[str] = ()) -> frozenset[str]:
     """The files that were changed there and are not committed, of all files or among these; new files too, but for
     those in new folders. Nothing where git cannot say."""
-    question = (
-        "status",
-        "--porcelain=v1",
-        "-z",
-        "--no-renames",
-        "--ignore-submodules=all",
-        "--",
-        *list(among)[:_ASKED],
-    )
+    question = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
     try:
         check_no_pipes(worktree)
         told = ask(worktree, "--literal-pathspecs", *question, "--", *list(among)[:_ASKED])
