@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,17 +36,17 @@ class Sizes:
     """For a short while: it keeps the texts that it counted."""
 
     def __init__(self, settings: Settings, known: Ledger | None = None) -> None:
-        self._calibration, self._model = calibration(settings, known), settings.compaction.model
+        self._factor = calibration(settings, known).factor(settings.compaction.model)
         self._known: dict[str, int] = {}
 
     def count(self, text: str) -> int:
         if text not in self._known:
-            self._known[text] = self._calibration.tokens(tokens.count(text), self._model)
+            self._known[text] = math.ceil(tokens.count(text) * self._factor)
         return self._known[text]
 
     def cut(self, text: str, limit: int) -> Cut:
         """A text that is short in any case is not counted: that would load the vocabulary, 49 MB."""
-        if self._calibration.tokens(tokens.upper_bound(text), self._model) <= limit:
+        if tokens.upper_bound(text) * self._factor <= limit:
             return Cut(text)
         return cutting.cut(text, limit, self.count)
 

@@ -237,4 +237,4 @@ def _renew(store: Store, folder: SessionFolder, plan: Plan) -> bool:
     except FileNotFoundError:
         return False
     session = {"taskId": folder.task_id, **{key: value for key, value in known.items() if value is not None}}
-    return store.renew_context(folder, partial(plan.renewed, session), session.get("taskId"))
+    return store.contexts.renew(folder, partial(plan.renewed, session), session.get("taskId"))
