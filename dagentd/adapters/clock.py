@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from dagentd.model import times
-
 _UPTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -19,7 +17,8 @@ def now() -> datetime:
 
 
 def stamp() -> str:
-    return times.iso(now())
+    """As `times.iso` has any moment; this one is in UTC."""
+    return now().isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def monotonic() -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from dagentd.adapters.files import atomic, disk, marks, settling
+from dagentd.adapters.files import atomic, disk, fileio, marks
 from dagentd.agx import schema
 from dagentd.agx.folder import keep_private
 from dagentd.agx.values import Raw
@@ -28,7 +28,7 @@ def read(path: Path) -> Raw:
     """FileNotFoundError if there is none, CorruptFile if it makes no sense and has stayed so."""
     mark = marks.of(path)
     fresh = mark is not None and 0 <= time.time_ns() - mark[3] < _FRESH * 1e9
-    return settling.read_when_settled(path, partial(decoded, path), _FRESH if fresh else 0.0)
+    return fileio.read_when_settled(path, partial(decoded, path), _FRESH if fresh else 0.0)
 
 
 def checked(raw: Raw, path: Path, shape: type[Document], fill: Fill) -> Raw:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+import math
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagentd import paths
@@ -13,16 +13,18 @@ from dagentd.model.budget import WARNINGS, Budget
 from dagentd.model.calibration import HIGHEST, Calibration
 from dagentd.model.cutting import Cut
 from dagentd.model.project import SessionFolder
-from dagentd.store.ledger import ledger
+from dagentd.store.ledger import Ledger, ledger
 
 if TYPE_CHECKING:
     from dagentd.settings import Settings
 
 
-def calibration(settings: Settings) -> Calibration:
+def calibration(settings: Settings, known: Ledger | None = None) -> Calibration:
     """The factor that is set, or what the calls so far have taught."""
     given = settings.tokens.calibration
-    return Calibration(fixed=float(given)) if given != "auto" else ledger(paths.ledger_file()).calibration()
+    if given != "auto":
+        return Calibration(fixed=float(given))
+    return (known or ledger(paths.ledger_file())).calibration()
 
 
 def budget_of(settings: Settings) -> Budget:
@@ -33,18 +35,18 @@ def budget_of(settings: Settings) -> Budget:
 class Sizes:
     """For a short while: it keeps the texts that it counted."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._calibration, self._model = calibration(settings), settings.compaction.model
+    def __init__(self, settings: Settings, known: Ledger | None = None) -> None:
+        self._factor = calibration(settings, known).factor(settings.compaction.model)
         self._known: dict[str, int] = {}
 
     def count(self, text: str) -> int:
         if text not in self._known:
-            self._known[text] = self._calibration.tokens(tokens.count(text), self._model)
+            self._known[text] = math.ceil(tokens.count(text) * self._factor)
         return self._known[text]
 
     def cut(self, text: str, limit: int) -> Cut:
         """A text that is short in any case is not counted: that would load the vocabulary, 49 MB."""
-        if self._calibration.tokens(tokens.upper_bound(text), self._model) <= limit:
+        if tokens.upper_bound(text) * self._factor <= limit:
             return Cut(text)
         return cutting.cut(text, limit, self.count)
 
@@ -52,8 +54,13 @@ class Sizes:
 def room(folder: SessionFolder, settings: Settings, chat: int | None = None) -> int:
     """How many tokens a session may have more, at the least, before the first warning: by the sizes of its files, and
     of its chat where that is known better. Not above zero: it must be counted."""
-    most = chat or 0
-    for name in ("checkpoint", "context", "agent-description", *(["chat"] if chat is None else [])):
-        with contextlib.suppress(OSError):
-            most += os.stat(folder.document(name)).st_size
+    others = sum(_bytes(folder.document(name)) for name in ("checkpoint", "context", "agent-description"))
+    most = others + (_bytes(folder.document("chat")) if chat is None else chat)
     return int(min(WARNINGS) * settings.budget.limit - settings.budget.prompt_buffer - most * HIGHEST)
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

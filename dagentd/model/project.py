@@ -130,6 +130,13 @@ class SessionFolder:
         sessions = self.feature.sessions_dir
         return sessions / f"session_{self.id}.json", sessions / f"history_{self.id}.jsonl"
 
+    def about(self, project: Project, task: object) -> dict[str, str | None]:
+        """The fields by which an event says which session it is of."""
+        task_id = task if isinstance(task, str) else None
+        return {
+            "project": str(project.root), "feature_id": self.feature.id, "session_id": self.id, "task_id": task_id
+        }  # fmt: skip
+
     def within_feature(self, path: Path) -> str:
         """How a source is named in derived message ids: equal on every machine."""
         return path.relative_to(self.feature.path).as_posix()

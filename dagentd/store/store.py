@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters.files.atomic import Temps
-from dagentd.errors import DagentdError
 from dagentd.model.problem import Problem
-from dagentd.model.project import FeatureFolder, Project, SessionFolder
+from dagentd.model.project import FeatureFolder, Project
 from dagentd.store import writer_lock
-from dagentd.store.documents.context_files import ContextFiles, Renew
 from dagentd.store.journal.index import Index
 from dagentd.store.journal.kept_journals import KeptJournals
 from dagentd.store.layout.catalogue import Catalogue
 from dagentd.store.memory import Memory
 from dagentd.store.pauses import Pauses
+from dagentd.store.sessions.context_files import ContextFiles
 from dagentd.store.sessions.maker import Importer, SessionMaker
 from dagentd.store.sessions.open_sessions import OpenSessions
 from dagentd.store.sessions.project_problems import ProjectProblems
@@ -55,8 +54,8 @@ class Store:
             project, kept, temps, index, settle, read_only, soon, announce, lambda session: changed(self, session)
         )
         self.catalogue, self.noted = Catalogue(project, kept), ProjectProblems()
-        self.contexts = ContextFiles(settle, temps)
         self.sessions = OpenSessions(self._resources, self.catalogue, self.noted)
+        self.contexts = ContextFiles(self._resources, self.sessions, self.noted)
         parts = (self._resources, self.catalogue, self.sessions)
         self.maker, self.remover = SessionMaker(*parts), Remover(*parts)
         self.importer = Importer(self._resources, self.sessions, self.maker)
@@ -99,23 +98,6 @@ class Store:
         if not self.read_only:
             self.reconciler.glance(feature, session_id, held)
 
-    def renew_context(self, folder: SessionFolder, renew: Renew, task: object) -> bool:
-        """Write a session's context without opening the session; False if nothing is to be written, or may be: an
-        older version must not undo what a newer one does."""
-        if self.read_only or self.sessions.ended or self.noted.is_newer(folder):
-            return False
-        path, failed = folder.document("context"), None
-        try:
-            if not self.contexts.renew(folder, renew):
-                return False
-        except DagentdError as error:
-            failed = error
-            raise
-        finally:
-            self.noted.came_of(path, failed)
-        self._resources.announce_about(folder, task, action="context")
-        return True
-
     def announce(self, session_id: str | None, **fields: Any) -> None:
         """Tell watchers of each session of this id, or once of all that the project has."""
         if session_id is None:
@@ -123,7 +105,8 @@ class Store:
         for folder in self.catalogue.folders() if session_id is not None else ():
             if folder.id == session_id:
                 held = self.sessions.held(folder)
-                self._resources.announce_about(folder, held.fields.get("taskId") if held else None, **fields)
+                about = folder.about(self.project, held.fields.get("taskId") if held else None)
+                self._resources.announce("session:updated", **about, **fields)
 
     @property
     def problems(self) -> list[Problem]:

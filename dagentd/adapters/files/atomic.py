@@ -150,7 +150,7 @@ class Replaced:
 
     def close(self) -> None:
         """Nothing in it is needed any more."""
-        self.leave()
+        os.close(self.fd)
         if self.temp is not None:
             disk.discard(self.temp)
 
@@ -173,7 +173,7 @@ def publish(
     nothing; `Changed` if that is no longer so, or if the temp file must be elsewhere: look again. Writes the temp file
     first: what is compared is then compared at the last moment. A new file must be wanted `beside` others; it is not
     put where anything else goes meanwhile."""
-    around = RemovalGuard(path, beside if expect is None else ())
+    around = RemovalGuard(path, beside) if expect is None else None
     # The folder is opened first: without a descriptor for it nothing has happened yet.
     folder = _open_folder_of(path, expect) if sync else None
     try:
@@ -187,9 +187,12 @@ def publish(
 
 
 def _put_in_place(
-    path: Path, chunks: Iterable[bytes], expect: bytes | None, sync: bool, temps: Temps, around: RemovalGuard
+    path: Path, chunks: Iterable[bytes], expect: bytes | None, sync: bool, temps: Temps, around: RemovalGuard | None
 ) -> tuple[bytes, Replaced | None]:
-    old = _open_expected(path, expect)
+    try:
+        old = None if expect is None else fileio.descriptor(path)
+    except FileNotFoundError:
+        raise Changed(path) from None
     try:
         temp, fd = temps.create(path)
         hashed = _write_temp(temp, fd, chunks, old, sync)
@@ -226,15 +229,6 @@ def _open_folder_of(path: Path, expect: bytes | None) -> int:
         raise Changed(path) from None
 
 
-def _open_expected(path: Path, expect: bytes | None) -> int | None:
-    if expect is None:
-        return None
-    try:
-        return fileio.descriptor(path)
-    except FileNotFoundError:
-        raise Changed(path) from None
-
-
 def _write_temp(temp: Path, fd: int, chunks: Iterable[bytes], old: int | None, sync: bool) -> bytes:
     hashed = hashlib.sha256()
     try:
@@ -253,10 +247,12 @@ def _write_temp(temp: Path, fd: int, chunks: Iterable[bytes], old: int | None, s
     return hashed.digest()
 
 
-def _take_name(temp: Path, path: Path, old: int | None, expect: bytes | None, around: RemovalGuard) -> Replaced | None:
+def _take_name(
+    temp: Path, path: Path, old: int | None, expect: bytes | None, around: RemovalGuard | None
+) -> Replaced | None:
     try:
         if old is None or expect is None:
-            if not around.admit(partial(disk.rename_new, temp, path)):
+            if around is None or not around.admit(partial(disk.rename_new, temp, path)):
                 raise Changed(path)
             return None
         if fileio.digest(fileio.read_fd(old, fileio.CHAT_LIMIT)) != expect:

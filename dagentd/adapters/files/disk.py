@@ -114,20 +114,12 @@ def seclude(path: Path) -> int:
 
 def link(source: Path, target: Path) -> None:
     step("link", target)
-    _link(source, target)
-
-
-def _link(source: Path, target: Path) -> None:
     with beneath.parent(source) as (from_, old), beneath.parent(target) as (to, new):
         os.link(old, new, src_dir_fd=from_, dst_dir_fd=to, follow_symlinks=False)
 
 
 def remove(path: Path) -> None:
     step("unlink", path)
-    _unlink(path)
-
-
-def _unlink(path: Path) -> None:
     with beneath.parent(path) as (folder, name):
         os.unlink(name, dir_fd=folder)
 
@@ -174,8 +166,8 @@ def rename_new(source: Path, target: Path) -> None:
     """Rename, but never over something: FileExistsError if the target is there."""
     step("rename", target)
     if not _rename2(source, target, _NOREPLACE):
-        _link(source, target)
-        _unlink(source)
+        link(source, target)
+        remove(source)
 
 
 def exchange(source: Path, target: Path) -> bool:

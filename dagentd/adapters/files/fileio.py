@@ -5,16 +5,23 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
-from dagentd.adapters.files import beneath
+from dagentd.adapters.files import beneath, marks
 from dagentd.errors import CorruptFile, NotAllowed, explained, from_oserror
+from dagentd.model.jsontext import Undecodable
+from dagentd.waiting import pause
 
 DOCUMENT_LIMIT = 16 << 20
 CHAT_LIMIT = 1 << 30  # a chat of 50 000 messages is 60 MB and is read
 _MORE = 1 << 16  # bytes of a file that has grown, or of one that tells no size
 _PART = 1 << 20
+_PAUSE = 0.05  # seconds until a file that another program is writing is read again
+
+
+T = TypeVar("T")
 
 
 def digest(data: bytes) -> bytes:
@@ -36,6 +43,22 @@ def read(path: Path, limit: int = DOCUMENT_LIMIT, root: Path | None = None) -> b
             return read_fd(fd, limit)
     finally:
         os.close(fd)
+
+
+def read_when_settled(path: Path, understand: Callable[[bytes], T], settle: float, limit: int = DOCUMENT_LIMIT) -> T:
+    """A file as `understand` has it. Another program may be writing it: while that is an error, it is read again, until
+    it has been the same for so many seconds, or is written all the time and never makes sense."""
+    while True:
+        data = read(path, limit)
+        try:
+            found = understand(data)
+        except (CorruptFile, Undecodable):
+            if marks.age(path, (digest(data), marks.of(path))) >= settle or not marks.is_worth_waiting(path):
+                raise
+        else:
+            marks.settled(path)
+            return found
+        pause(min(settle / 5, _PAUSE))
 
 
 def opened(path: Path, root: Path | None = None) -> BinaryIO:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dagentd.adapters.files import beneath, disk, fileio, settling
+from dagentd.adapters.files import beneath, disk, fileio
 from dagentd.adapters.git.command import ask
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed, NotFound
 from dagentd.model.project import Project
@@ -159,7 +159,7 @@ def head(worktree: Path, own: Path | None = None) -> Head:
     with disk.explained(own / "HEAD"):
         named = partial(_named, own / "HEAD")
         link = (own / "HEAD").is_symlink()
-        content = b"" if link else settling.read_when_settled(own / "HEAD", named, _PATIENCE, _REF_LIMIT)
+        content = b"" if link else fileio.read_when_settled(own / "HEAD", named, _PATIENCE, _REF_LIMIT)
         if not content or content == b"ref: " + _NO_BRANCH:
             return _as_git_says(worktree, own)
         return _resolved(own, content)

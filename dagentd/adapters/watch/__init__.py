@@ -7,11 +7,10 @@ import threading
 import time
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from dagentd.adapters import clock
-from dagentd.adapters.watch.batches import Batch, Gathered, Gathering, Hurry, peek
+from dagentd.adapters.watch.batches import Batch, Gathered, Gathering, Hurry
 from dagentd.adapters.watch.coverage import Coverage
 from dagentd.adapters.watch.inotify import Cookie, Hearing, Incident
 from dagentd.model.problem import Problem
@@ -84,7 +83,7 @@ class Watch:
         self._lock = threading.RLock()
         self._closed = False
         self._followed = Followed()
-        self._gathering = Gathering(partial(peek, hurry))
+        self._gathering = Gathering(hurry)
         self._cookie = Cookie(cookie)
         self._hearing = Hearing(self._gathering, self._cookie)
         self._coverage = Coverage(self._hearing, self._gathering, mode, limit)

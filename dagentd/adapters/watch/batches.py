@@ -46,7 +46,6 @@ def _entries(data: bytes) -> bytes:
 
 NAMES = 1000  # kept for one folder in one batch; with more, the folder stands for them all
 
-Peek = Callable[[Path, str], bytes | None]  # what an entry holds that is told at once, too; None of all others
 Pace = Callable[[], tuple[float, float]]  # the quiet gap and the longest wait, in seconds, as they are set just now
 
 
@@ -98,14 +97,14 @@ class Gathered:
 class Gathering:
     """Filled from any thread, emptied by one."""
 
-    def __init__(self, peek: Peek = lambda *_: None) -> None:
+    def __init__(self, hurry: Hurry = lambda _: False) -> None:
         self._changed = threading.Condition()
-        self._peek = peek
+        self._hurry = hurry
         self._gathered, self._early = Gathered(), Gathered(early=True)
         self._closed = False
 
     def name(self, folder: Path, name: str) -> None:
-        held = self._peek(folder, name)
+        held = peek(self._hurry, folder, name)
         with self._changed:
             self._gathered.add(folder, name)
             if held is not None:
@@ -140,10 +139,11 @@ class Gathering:
                 if self._early.names:
                     early, self._early = self._early, Gathered(early=True)
                     return early
-                now, due = time.monotonic(), self._due(*pace())
+                now, gathered, (settle, ceiling) = time.monotonic(), self._gathered, pace()
+                due = min(gathered.last + settle, gathered.first + ceiling) if gathered.first else None
                 if due is not None and now >= due:
-                    taken, self._gathered = self._gathered, Gathered()
-                    return taken
+                    self._gathered = Gathered()
+                    return gathered
                 if end is not None and now >= end:
                     return None
                 self._changed.wait(min((moment - now for moment in (due, end) if moment is not None), default=None))
@@ -161,7 +161,3 @@ class Gathering:
         if not gathered.first:
             gathered.first = gathered.last
             self._changed.notify_all()
-
-    def _due(self, settle: float, ceiling: float) -> float | None:
-        gathered = self._gathered
-        return min(gathered.last + settle, gathered.first + ceiling) if gathered.first else None

@@ -23,6 +23,7 @@ from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.layout import layout
+from dagentd.store.ledger import Ledger
 from dagentd.store.store import Store
 from dagentd.waiting import pause
 
@@ -38,9 +39,10 @@ class Plan:
     """For the sessions of one feature: what they share is put together once."""
 
     def __init__(
-        self, project: Project, feature: FeatureFolder, checkout: Checkout, parts: FeatureParts, settings: Settings
-    ) -> None:
-        self._feature, self._dag, self._sizes = feature, parts.dag, Sizes(settings)
+        self, project: Project, feature: FeatureFolder, checkout: Checkout, parts: FeatureParts, settings: Settings,
+        ledger: Ledger,
+    ) -> None:  # fmt: skip
+        self._feature, self._dag, self._sizes = feature, parts.dag, Sizes(settings, ledger)
         self.looked_at: set[Path] = set()  # beside what those were read from
         self._most = settings.context.max_claude_md_tokens
         view, rules = checkout.view, checkout.rules
@@ -161,7 +163,7 @@ def rebuild(
         return Rebuilt()
     parts = shared.parts(feature, store.memory, settings, fresh=fresh)
     begin = time.time_ns()
-    plan = Plan(store.project, feature, checkout, parts, settings)
+    plan = Plan(store.project, feature, checkout, parts, settings, shared.ledger)
     written, errors = [], []
     for folder in layout.sessions(feature):
         is_paused = paused.project is not None or folder.id in paused.sessions
@@ -235,4 +237,4 @@ def _renew(store: Store, folder: SessionFolder, plan: Plan) -> bool:
     except FileNotFoundError:
         return False
     session = {"taskId": folder.task_id, **{key: value for key, value in known.items() if value is not None}}
-    return store.renew_context(folder, partial(plan.renewed, session), session.get("taskId"))
+    return store.contexts.renew(folder, partial(plan.renewed, session), session.get("taskId"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from dagentd import paths
 from dagentd.adapters import git
 from dagentd.adapters.files import beneath, marks
 from dagentd.adapters.git import Head, repository
@@ -19,6 +20,7 @@ from dagentd.jobs.context.feature_parts import FeatureParts
 from dagentd.model.project import FeatureFolder
 from dagentd.settings import Settings
 from dagentd.store.layout import watch_plan
+from dagentd.store.ledger import ledger
 from dagentd.store.memory import Memory
 
 # The folders and files of a checkout as an indented tree, one a line.
@@ -134,6 +136,7 @@ class Checkouts:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._held: dict[Path, _Held] = {}
+        self.ledger = ledger(paths.ledger_file())  # which says how large texts are
 
     def look(self, worktree: Path, common: Path, settings: Settings, *, fresh: bool = False) -> Checkout | None:
         """`common` is the git folder it must belong to; `fresh` trusts nothing that was read before. None for one that

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dagentd.adapters.files import beneath, disk, settling
+from dagentd.adapters.files import beneath, disk, fileio
 from dagentd.errors import DagentdError, LimitReached
 from dagentd.jobs.context import instructions
 from dagentd.jobs.context.instructions import Text
@@ -177,7 +177,7 @@ def _in_place_of_spec(feature: FeatureFolder) -> list[str]:
 def _parsed(feature: FeatureFolder, name: str, parse: Callable[[Any], T], notes: list[str]) -> T | None:
     try:
         path = feature.path / name
-        return parse(settling.read_when_settled(path, partial(layout.decoded, path), _PATIENCE))
+        return parse(fileio.read_when_settled(path, partial(layout.decoded, path), _PATIENCE))
     except FileNotFoundError:
         return None
     except LimitReached:

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters.files import atomic, backups, beneath, disk, fileio, settling
+from dagentd.adapters.files import atomic, backups, beneath, disk, fileio
 from dagentd.adapters.files.atomic import Temps
 from dagentd.errors import CorruptFile, DagentdError
 from dagentd.formats import legacy
@@ -146,7 +146,7 @@ def _is_there(path: Path) -> bool:
 def read(path: Path, settle: float) -> Content:
     """FileNotFoundError if it is not there. An older app may be writing it."""
     try:
-        return settling.read_when_settled(
+        return fileio.read_when_settled(
             path, lambda data: Content(data, jsontext.decode(data)), settle, fileio.CHAT_LIMIT
         )
     except Undecodable as error:

@@ -23,12 +23,7 @@ _FILE = re.compile(r"\.(json|jsonl|dagentd-tmp)(\.|$)")
 
 def is_rolled_back(folder: SessionFolder) -> bool:
     """By its journal: a crash may have left documents of it, which must not be taken for news."""
-    return _words(folder) is not None
-
-
-def _words(folder: SessionFolder) -> dict[str, Any] | None:
-    words = last_words(folder.journal)
-    return words if words is not None and not _is_made_again(folder) else None
+    return last_words(folder.journal) is not None and not _is_made_again(folder)
 
 
 def _is_made_again(folder: SessionFolder) -> bool:
@@ -72,7 +67,7 @@ def left_behind(feature: FeatureFolder, session_id: str) -> SessionFolder | None
 def in_feature(feature: FeatureFolder) -> Iterator[tuple[SessionFolder, dict[str, Any]]]:
     """All that were taken back, with what their last record says."""
     for folder in _journals(feature):
-        if (words := _words(folder)) is not None:
+        if (words := last_words(folder.journal)) is not None and not _is_made_again(folder):
             yield folder, words
 
 
@@ -96,9 +91,19 @@ def _names(folder: Path) -> list[str]:
 
 def last_words(journal: Path) -> dict[str, Any] | None:
     """Read what the last record sets, if that takes the session back. This is asked at every listing, so of a message
-    that is last only the end is read, whatever its size: a record that takes back says so at its end."""
+    that is last only the end is read, whatever its size: a record that takes back says so at its end. What follows the
+    last line break was cut off by a crash."""
     try:
-        line = _last_line(journal)
+        fd = fileio.descriptor(journal)
+        try:
+            size = os.fstat(fd).st_size
+            end = size if os.pread(fd, 1, size - 1) == b"\n" else fileio.line_start(fd, size)
+            if _MARK not in os.pread(fd, min(end, _TAIL), max(0, end - _TAIL)):
+                return None
+            start = fileio.line_start(fd, end)
+            line = os.pread(fd, end - start, start)
+        finally:
+            os.close(fd)
         if not line.startswith(b'{"t": "session"'):  # spares parsing nearly all
             return None
         record, more = records.parse(line)
@@ -117,20 +122,6 @@ def first_words(journal: Path) -> dict[str, Any]:
     except (OSError, DagentdError, Undecodable):
         return {}
     return changes if isinstance(changes, dict) else {}
-
-
-def _last_line(path: Path) -> bytes:
-    """If it may take back; without what follows the last line break: that was cut off by a crash."""
-    fd = fileio.descriptor(path)
-    try:
-        size = os.fstat(fd).st_size
-        end = size if os.pread(fd, 1, size - 1) == b"\n" else fileio.line_start(fd, size)
-        if _MARK not in os.pread(fd, min(end, _TAIL), max(0, end - _TAIL)):
-            return b""
-        start = fileio.line_start(fd, end)
-        return os.pread(fd, end - start, start)
-    finally:
-        os.close(fd)
 
 
 def barred(session: dict[str, Any]) -> list[dict[str, str]]:

@@ -12,7 +12,7 @@ from dagentd.adapters import clock
 from dagentd.adapters.files.atomic import Temps
 from dagentd.errors import NotAllowed
 from dagentd.model.documents import version_of
-from dagentd.model.project import Project, SessionFolder
+from dagentd.model.project import Project
 from dagentd.model.records import Record
 from dagentd.store.journal.index import Index
 from dagentd.store.journal.kept_journals import KeptJournals
@@ -150,11 +150,3 @@ class Resources:
     def check_writable(self) -> None:
         if self.read_only:
             raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
-
-    def announce_about(
-        self, folder: SessionFolder, task: object, event: str = "session:updated", **fields: Any
-    ) -> None:
-        self.announce(
-            event, project=str(self.project.root), feature_id=folder.feature.id, session_id=folder.id,
-            task_id=task if isinstance(task, str) else None, **fields,
-        )  # fmt: skip

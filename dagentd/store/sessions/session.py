@@ -59,7 +59,7 @@ class Session:
         self._resources.changed(self)
 
     def announce(self, event: str = "session:updated", **fields: Any) -> None:
-        self._resources.announce_about(self.folder, self.fields.get("taskId"), event, **fields)
+        self._resources.announce(event, **self.folder.about(self.project, self.fields.get("taskId")), **fields)
 
     def _has_work(self) -> None:
         self._resources.soon(self)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters import clock
-from dagentd.adapters.files import fileio, marks, settling
+from dagentd.adapters.files import fileio, marks
 from dagentd.errors import CorruptFile, NotAllowed
 from dagentd.model.jsontext import Undecodable, decode
 
@@ -50,8 +50,8 @@ def test_one_that_is_being_written_is_read_when_it_makes_sense(tmp_path: Path, m
         path.write_bytes(next(writes))
 
     write(0)
-    monkeypatch.setattr(settling, "pause", write)
-    assert settling.read_when_settled(path, decode, 60.0) == [1, 2]
+    monkeypatch.setattr(fileio, "pause", write)
+    assert fileio.read_when_settled(path, decode, 60.0) == [1, 2]
 
 
 def test_one_that_stays_senseless_is_an_error_after_the_settle_time(
@@ -60,13 +60,13 @@ def test_one_that_stays_senseless_is_an_error_after_the_settle_time(
     path, waited = tmp_path / "a.json", [0.0]
     path.write_bytes(b"[1")
     monkeypatch.setattr(clock, "monotonic", lambda: waited[0])
-    monkeypatch.setattr(settling, "pause", lambda seconds: waited.append(waited.pop() + seconds))
+    monkeypatch.setattr(fileio, "pause", lambda seconds: waited.append(waited.pop() + seconds))
     for _ in range(2):  # and at once, when it is looked at again
         with pytest.raises(Undecodable):
-            settling.read_when_settled(path, decode, 0.1)
+            fileio.read_when_settled(path, decode, 0.1)
         assert waited[0] == pytest.approx(0.1)
     path.write_bytes(b"[1]")
-    assert settling.read_when_settled(path, decode, 0.1) == [1]
+    assert fileio.read_when_settled(path, decode, 0.1) == [1]
 
 
 def test_one_that_is_written_all_the_time_is_not_waited_for_for_ever(
@@ -80,7 +80,7 @@ def test_one_that_is_written_all_the_time_is_not_waited_for_for_ever(
         waited[0] += seconds
 
     monkeypatch.setattr(clock, "monotonic", lambda: waited[0])
-    monkeypatch.setattr(settling, "pause", write)
+    monkeypatch.setattr(fileio, "pause", write)
     with pytest.raises(Undecodable):
-        settling.read_when_settled(path, decode, 1.0)
+        fileio.read_when_settled(path, decode, 1.0)
     assert waited[0] == pytest.approx(marks.PATIENCE, abs=0.1)

@@ -187,7 +187,8 @@ def test_an_idle_watch_says_nothing(listener: Listener) -> None:
 
 def test_some_names_are_told_at_once_and_again_when_they_have_settled(folder: Path) -> None:
     """A chat that was written without a pause was not read for a second, and cleared by then."""
-    gathering = Gathering(peek=lambda _, name: b"held" if name == "chat.json" else None)
+    gathering = Gathering(lambda name: name == "chat.json")
+    (folder / "chat.json").write_bytes(b"held")
     gathering.name(folder, "other.json")
     gathering.name(folder, "chat.json")
     early = gathering.take(lambda: (60.0, 60.0), timeout=0.0)

@@ -548,7 +548,7 @@ def test_the_folder_of_a_session_is_not_made(project: SampleProject, contexts: C
     folder = contexts.store.catalogue.find(PM)
     shutil.rmtree(folder.path)
     assert contexts.rebuild(FEATURE).written == ()
-    assert not contexts.store.renew_context(folder, lambda _: {"a": 1}, None)
+    assert not contexts.store.contexts.renew(folder, lambda _: {"a": 1}, None)
     assert not folder.path.exists()
 
 
@@ -561,7 +561,7 @@ def test_no_context_is_made_in_a_folder_that_is_being_removed(contexts: Contexts
             path.unlink()
         return {"a": 1}
 
-    assert not contexts.store.renew_context(folder, made_late, None)
+    assert not contexts.store.contexts.renew(folder, made_late, None)
     folder.path.rmdir()
 
 
@@ -606,7 +606,7 @@ def test_no_context_is_made_where_nothing_is_left_of_a_session(contexts: Context
     folder = contexts.store.catalogue.find(PM)
     for path in list(folder.path.iterdir()):
         path.unlink()
-    assert not contexts.store.renew_context(folder, lambda _: {"a": 1}, None)
+    assert not contexts.store.contexts.renew(folder, lambda _: {"a": 1}, None)
     folder.path.rmdir()
 
 

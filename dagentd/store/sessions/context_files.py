@@ -11,14 +11,16 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, backups, disk, fileio
-from dagentd.adapters.files.atomic import Temps
 from dagentd.adapters.files.marks import PATIENCE
-from dagentd.errors import Conflict, NotFound
+from dagentd.errors import Conflict, DagentdError, NotFound
 from dagentd.model import context_document, jsontext
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.store.documents.projection import GONE_FOR
 from dagentd.store.layout import layout
+from dagentd.store.sessions.open_sessions import OpenSessions
+from dagentd.store.sessions.project_problems import ProjectProblems
+from dagentd.store.sessions.resources import Resources
 
 _TRIES = 20
 _SOON = 0.05  # seconds, at the least, before it is looked at again
@@ -41,15 +43,32 @@ class ContextFiles:
     """Of one project; safe to call from any thread. Nothing here waits: what must wait is `due`, and whoever keeps the
     contexts comes again then. `known` are those that were there."""
 
-    def __init__(self, settle: float, temps: Temps) -> None:
-        self._settle, self._temps = settle, temps
+    def __init__(self, resources: Resources, sessions: OpenSessions, problems: ProjectProblems) -> None:
+        self._resources, self._sessions, self._problems = resources, sessions, problems
         self._known: set[Path] = set()
         self._waiting: dict[Path, _Waiting] = {}
 
-    def renew(self, folder: SessionFolder, renew: Renew) -> bool:
-        """Replace the document by what `renew` makes of it; False if that is None, if it must wait, or if the document,
-        its folder or another document vanishes meanwhile: whoever removes a session must not find it made again."""
-        path = folder.document("context")
+    def renew(self, folder: SessionFolder, renew: Renew, task: object) -> bool:
+        """Replace the document by what `renew` makes of it, and tell of that; False if nothing is to be written, or may
+        be: an older version must not undo what a newer one does."""
+        if self._resources.read_only or self._sessions.ended or self._problems.is_newer(folder):
+            return False
+        path, failed = folder.document("context"), None
+        try:
+            if not self._replaced(path, folder, renew):
+                return False
+        except DagentdError as error:
+            failed = error
+            raise
+        finally:
+            self._problems.came_of(path, failed)
+        self._resources.announce("session:updated", **folder.about(self._resources.project, task), action="context")
+        return True
+
+    def _replaced(self, path: Path, folder: SessionFolder, renew: Renew) -> bool:
+        """Not if it must wait, or if the document, its folder or another document vanishes meanwhile: whoever removes a
+        session must not find it made again. Synced the first time, as a first rename without that was an empty file
+        after power loss, and where others keep fields in it, which are nowhere else."""
         for _ in range(_TRIES):
             beside = layout.files_of(folder)
             if (found := self._found(path, beside)) is None:
@@ -58,15 +77,22 @@ class ContextFiles:
             after = renew(before)
             if after is None or not beside:  # with nothing else of it there, it is as good as removed
                 return False
+            sync = expect is None or context_document.holds_more(after)
+            around = [*beside, *folder.feature.signs]
             try:
-                _publish(path, after, expect, self._temps, [*beside, *folder.feature.signs])
-                self._known.add(path)
-                return True
+                with disk.explained(path):
+                    done = atomic.publish(path, [jsontext.pretty(after)], expect=expect, sync=sync,
+                                          temps=self._resources.temps, beside=around)  # fmt: skip
             except NotFound:
                 return False
             except atomic.Changed:
                 if expect is not None and not os.path.lexists(path):
                     return False
+                continue
+            if done.replaced is not None:
+                done.replaced.close()
+            self._known.add(path)
+            return True
         raise Conflict("another program keeps writing this file", path=path, hint="Try again when it has ended.")
 
     def due(self, within: Path) -> float | None:
@@ -88,7 +114,7 @@ class ContextFiles:
         try:
             found = jsontext.decode_object(data)
         except Undecodable as error:
-            if self._waits(path, fileio.digest(data), self._settle, beside):
+            if self._waits(path, fileio.digest(data), self._resources.settle, beside):
                 return None
             found = _kept_aside(path, data, str(error))
         self._waiting.pop(path, None)
@@ -118,16 +144,6 @@ class ContextFiles:
         self._known -= {path for path in list(self._known) if path.is_relative_to(feature.path)}
         for path in [path for path in list(self._waiting) if path.is_relative_to(feature.path)]:
             self._waiting.pop(path, None)
-
-
-def _publish(path: Path, after: dict[str, Any], expect: bytes | None, temps: Temps, beside: list[Path]) -> None:
-    """Synced the first time, as a first rename without that was an empty file after power loss, and where others keep
-    fields in it, which are nowhere else."""
-    sync = expect is None or context_document.holds_more(after)
-    with disk.explained(path):
-        done = atomic.publish(path, [jsontext.pretty(after)], expect=expect, sync=sync, temps=temps, beside=beside)
-    if done.replaced is not None:
-        done.replaced.close()
 
 
 def _kept_aside(path: Path, data: bytes, why: str) -> dict[str, Any]:
