@@ -26,7 +26,11 @@ def read(path: Path, limit: int = DOCUMENT_LIMIT, root: Path | None = None) -> b
     both are as `realpath` gave them, and a link that has come between them since is refused."""
     fd = _open_told(path, root)
     try:
-        return _read_regular(fd, path, limit)
+        if (size := _regular(fd, path).st_size) > limit:
+            told = f"is {size >> 20} MiB; a document of its kind has at most {limit >> 20} MiB"
+            raise CorruptFile(told, path=path, hint="Move the file away; dagentd leaves it as it is.")
+        with explained(path):
+            return read_fd(fd, limit)
     finally:
         os.close(fd)
 
@@ -63,18 +67,6 @@ def _regular(fd: int, path: Path) -> os.stat_result:
     if not stat.S_ISREG(status.st_mode):
         raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
     return status
-
-
-def _read_regular(fd: int, path: Path, limit: int) -> bytes:
-    status = _regular(fd, path)
-    if status.st_size > limit:
-        raise CorruptFile(
-            f"is {status.st_size >> 20} MiB; a document of its kind has at most {limit >> 20} MiB",
-            path=path,
-            hint="Move the file away; dagentd leaves it as it is.",
-        )
-    with explained(path):
-        return read_fd(fd, limit)
 
 
 def read_fd(fd: int, limit: int) -> bytes:
