@@ -16,13 +16,12 @@ from dagentd.errors import DagentdError
 from dagentd.model import cutting, sections
 from dagentd.model.budget import WARNINGS, Budget, Full, Parts, fullness
 from dagentd.model.calibration import HIGHEST, Calibration
-from dagentd.model.compaction.items import object_of
 from dagentd.model.conversation import in_transcript
 from dagentd.model.cutting import Cut
-from dagentd.model.documents import AgentDescription, Checkpoint, Context, version_of
+from dagentd.model.documents import AgentDescription, Checkpoint, Context
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.project import SessionFolder
-from dagentd.store.ledger import Ledger, ledger
+from dagentd.store.ledger import ledger
 
 if TYPE_CHECKING:  # who only reads goes without the parts that write
     from dagentd.settings import Settings
@@ -124,22 +123,3 @@ class Scales:
                 self._known.pop(next(iter(self._known)), None)
             self._known[key] = known
         return known
-
-
-def metrics(session: Session, settings: Settings, scales: Scales, ledger: Ledger) -> dict[str, Any]:
-    """The figures of a session's compactions, and what the ledger has of it."""
-    checkpoint = session.checkpoint() or {}
-    saved = object_of(checkpoint.get("tokens")).get("totalSaved")
-    stats, parts = session.document().get("stats", {}), scales.parts(session, settings)
-    return {
-        "totalCompactions": stats.get("totalCompactions", 0),
-        "lastCompactionAt": stats.get("lastCompactionAt"),
-        "totalTokensSaved": saved if isinstance(saved, int) else 0,
-        "checkpointVersion": version_of(checkpoint),
-        "checkpointTokens": parts.checkpoint,
-        "tokens": parts.total,
-        "backend": checkpoint.get("backend"),
-        "model": checkpoint.get("model"),
-        "undoable": session.undoable,
-        "history": ledger.of_session(str(session.project.root), session.id),
-    }

@@ -160,7 +160,7 @@ def _in(place: Path, feature: FeatureFolder, task: str | None) -> Iterator[Sessi
     for name, is_folder in names:
         if is_folder and ids.is_safe(name):
             folder = SessionFolder(name, place / name, "folder", feature, task)
-            if any(map(os.path.lexists, (folder.conventional("session"), folder.journal))):
+            if any(map(os.path.lexists, (folder.document("session"), folder.journal))):
                 yield folder
 
 
@@ -235,8 +235,8 @@ def has_memories(feature: FeatureFolder, project: Project) -> bool:
         return True
     names, features = list[str](), feature.tree.path / "features"
     for folder in (feature.sessions_dir, *(features / each / "sessions" for each in folder_names(features))):
-        with contextlib.suppress(OSError):
-            names += beneath.names(folder)
+        with contextlib.suppress(OSError), beneath.entries(folder) as found:
+            names += [entry.name for entry in found]
     return any(name.startswith("memory_") for name in names)
 
 
