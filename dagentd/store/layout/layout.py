@@ -127,14 +127,6 @@ def twins(folder: SessionFolder) -> list[SessionFolder]:
     return [with_names(twin) for twin in places if twin.id == folder.id and twin.path != folder.path]
 
 
-def is_left(folder: SessionFolder) -> bool:
-    """Whether a session that was found there is not there any more, or but a twin now: the app made the same one in its
-    own style."""
-    if not os.path.lexists(folder.journal):
-        return True
-    return folder.style == "folder" and not folder.gone and any(map(os.path.lexists, folder.of_the_app))
-
-
 def files_of(folder: SessionFolder) -> list[Path]:
     """The journal and the documents of a session that are there."""
     named = (folder.journal, *(folder.document(name) for name in DOCUMENTS))
