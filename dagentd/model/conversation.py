@@ -151,6 +151,8 @@ def with_text(raw: dict[str, Any]) -> dict[str, Any]:
 
 def text(content: Any) -> str:
     """A message's content in words: blocks of the Messages API one below the other."""
+    if isinstance(content, str):  # nearly always
+        return content
     try:
         return _words(content)
     except RecursionError:

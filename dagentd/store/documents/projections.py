@@ -13,7 +13,7 @@ from typing import Any
 from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, disk, fileio, marks
 from dagentd.adapters.files.atomic import Temps
-from dagentd.errors import DagentdError, from_oserror
+from dagentd.errors import CorruptFile, DagentdError, NotAllowed, from_oserror
 from dagentd.model.documents import position_of
 from dagentd.model.project import SessionFolder
 from dagentd.store.documents import rendering
@@ -220,7 +220,10 @@ class Projections:
         return not self._journal.file.broken
 
     def _refused_for_now(self) -> bool:
-        return not self._journal.read_only and any(each.refused_for_now for each in self._files.values())
+        """For want of a descriptor, or by a disk that failed: that may pass without a word. Not for what a file is, or
+        who may read it."""
+        why = [each.refused for each in self._files.values() if each.refused is not None]
+        return not self._journal.read_only and any(not isinstance(each, NotAllowed | CorruptFile) for each in why)
 
     @property
     def failing(self) -> bool:

@@ -21,6 +21,7 @@ from dagentd.store.layout.rolled_back import is_rolled_back
 
 WORKTREES = beneath.WORKTREES
 _PREFIXED = re.compile(r"(session|history)_(.+)\.jsonl?")
+GROUPS = ("features", "features/backlog", "features/archived")  # where nested features are, in a tree
 _FLAT_SIGNS = ("feature.json", "sessions", "nodes", "chat.json", "context-chat")
 
 
@@ -60,11 +61,10 @@ def features(tree: Tree) -> list[FeatureFolder]:
     found: list[tuple[str, Path, Shape]] = []
     if any(os.path.lexists(tree.path / sign) for sign in _FLAT_SIGNS):
         found.append((_feature_id(tree.path, tree.worktree.name), tree.path, "flat"))
-    groups = feature_groups(tree)
-    for group in groups:
-        for name in folder_names(group):
-            path = group / name
-            if group is groups[0] and name in ("backlog", "archived") and not os.path.lexists(path / "feature.json"):
+    for group in GROUPS:
+        for name in folder_names(tree.path / group):
+            path = tree.path / group / name
+            if group == GROUPS[0] and name in ("backlog", "archived") and not os.path.lexists(path / "feature.json"):
                 continue
             if not beneath.leads_out(path):
                 found.append((name, path, "nested"))
@@ -72,12 +72,6 @@ def features(tree: Tree) -> list[FeatureFolder]:
         FeatureFolder(name, path, tree, shape, named=os.path.lexists(path / "feature.json"))
         for name, path, shape in found
     ]
-
-
-def feature_groups(tree: Tree) -> tuple[Path, Path, Path]:
-    """Where nested features are."""
-    nested = tree.path / "features"
-    return nested, nested / "backlog", nested / "archived"
 
 
 def _feature_id(folder: Path, otherwise: str) -> str:

@@ -251,9 +251,8 @@ class Session:
         try:
             return self._journal.submit(plan, alone)
         finally:
-            self._resources.soon(
-                self
-            )  # also after a failure: whether the journal can be appended again is tried now and then
+            # Also after a failure: whether the journal can be appended again is tried now and then.
+            self._resources.soon(self)
 
     # --- life ---------------------------------------------------------------------------------------------
 
