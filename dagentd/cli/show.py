@@ -32,9 +32,7 @@ def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None
     with asking(where) as verbs:
         found = verbs.call("session.get", **whose)
         checkpoint = verbs.call("session.getCheckpoint", **whose)
-        if budget := found.get(
-            "budget"
-        ):  # in the place of what was estimated for a list: as `compact --preview` counts
+        if budget := found.get("budget"):  # not as it was estimated for a list, but as `compact --preview` counts
             tokens = verbs.call("session.getCompactionMetrics", **whose)["tokens"]
             share = round(tokens / budget["limit"], 3)
             found |= {"tokens": tokens, "budget": {"limit": budget["limit"], "share": share, "estimated": False}}
@@ -49,8 +47,9 @@ def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None
         output.line()
         output.heading("Last messages")
     for message in last:
-        told = _first_line(message.get("content")) or _first_line("\n".join(output.tool_calls(message)))
-        output.line(f"  {message.get('role')}: {told}")
+        told = str(message.get("content")).strip() or "\n".join(output.tool_calls(message)).strip()
+        first = told.splitlines()[0] if told else ""
+        output.line(f"  {message.get('role')}: {first if len(first) <= 100 else f'{first[:99]}…'}")
     for problem in found.get("problems", ()):
         output.problem(problem["message"], problem["hint"], problem["path"].removeprefix(f"{found['project']}/"))
 
@@ -113,9 +112,3 @@ def _print_checkpoint(checkpoint: dict[str, Any]) -> None:
             output.line(f"  {item.id}  {'[pinned] ' if item.pinned else ''}{in_words(item)}")
     if left := checkpoint.get("itemsLeft"):
         output.line(f"\n{left} earlier items are only in history.")
-
-
-def _first_line(content: object) -> str:
-    text = content if isinstance(content, str) else str(content)
-    line = (text.strip().splitlines() or [""])[0]
-    return line if len(line) <= 100 else f"{line[:99]}…"

@@ -8,7 +8,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from dagentd.oneshot import OneShot
     from dagentd.rpc.methods import Method
     from dagentd.rpc.settled import SettledProject
-    from dagentd.settings import Settings
 
 PATIENCE = 60.0  # seconds for an answer of the daemon
 
@@ -109,8 +107,11 @@ class _InProcess(contextlib.ExitStack):
     again."""
 
     def __init__(self, project: Project | None) -> None:
+        from dagentd import settings
+
         super().__init__()
-        self._project = project
+        own = [] if project is None else [paths.project_config_file(project.root)]
+        self._project, self._settings = project, settings.load(paths.config_file(), *own)
         self._service: OneShot | None = None
         self._settled: SettledProject | None = None
         self._writes = False
@@ -138,13 +139,6 @@ class _InProcess(contextlib.ExitStack):
 
     def follow(self, types: list[str], hear: Callable[[object], None]) -> None:
         self._followers.append((types, hear))
-
-    @cached_property
-    def _settings(self) -> Settings:
-        from dagentd import settings
-
-        own = None if self._project is None else paths.project_config_file(self._project.root)
-        return settings.load(paths.config_file(), *([own] if own else []))
 
     def _serve(self, row: Method) -> OneShot:
         from dagentd import oneshot

@@ -8,8 +8,9 @@ from typing import Any
 
 from dagentd.errors import InvalidInput, LimitReached
 from dagentd.jobs import summaries
+from dagentd.model.compaction.items import object_of
 from dagentd.model.conversation import with_text
-from dagentd.model.documents import AgentDescription, Context, Document
+from dagentd.model.documents import AgentDescription, Context, Document, version_of
 from dagentd.model.ids import is_followed
 from dagentd.model.jsontext import Encoded, Undecodable
 from dagentd.rpc import params
@@ -264,11 +265,23 @@ def undo_compaction(caller: Caller, given: params.OfSession) -> dict[str, Any]:
 
 def compaction_metrics(caller: Caller, given: params.OfSession) -> dict[str, Any]:
     """The figures of a session's compactions so far."""
-    from dagentd.jobs.scales import metrics
-
+    compactor = caller.service.compacting.compactor
     with caller.session(given) as (store, session):
-        compactor = caller.service.compacting.compactor
-        return metrics(session, caller.service.settings_of(store.project), compactor.scales, compactor.ledger)
+        parts = compactor.scales.parts(session, caller.service.settings_of(store.project))
+        stats, checkpoint = session.document().get("stats", {}), session.checkpoint() or {}
+        saved = object_of(checkpoint.get("tokens")).get("totalSaved")
+        return {
+            "totalCompactions": stats.get("totalCompactions", 0),
+            "lastCompactionAt": stats.get("lastCompactionAt"),
+            "totalTokensSaved": saved if isinstance(saved, int) else 0,
+            "checkpointVersion": version_of(checkpoint),
+            "checkpointTokens": parts.checkpoint,
+            "tokens": parts.total,
+            "backend": checkpoint.get("backend"),
+            "model": checkpoint.get("model"),
+            "undoable": session.undoable,
+            "history": compactor.ledger.of_session(str(session.project.root), session.id),
+        }
 
 
 def compactions(caller: Caller, given: params.OfSession) -> dict[str, Any]:

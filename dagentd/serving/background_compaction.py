@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dagentd.adapters import clock
 from dagentd.adapters.files import disk
 from dagentd.errors import CompactionFailed, Conflict, DagentdError, NotFound
-from dagentd.jobs.token_sizes import Sizes
+from dagentd.jobs.scales import Sizes
 from dagentd.model.compaction import How
 from dagentd.model.problem import Problem
 from dagentd.model.project import SessionFolder

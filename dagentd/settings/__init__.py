@@ -35,6 +35,7 @@ def read_file(file: Path, *, inside: Path | None = None) -> dict[str, Any]:
     # A pipe in the file's place cannot hold us, nor a link that was put there since, or on the way to it.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
+        os.lstat(real)  # mostly there is none, and nothing is to be judged
         fd = os.open(real, flags) if root is None else beneath.opened(real, flags, root=root)
         with os.fdopen(fd, "rb") as source:
             return _parsed(_bytes(source, file), file)

@@ -12,7 +12,6 @@ import pytest
 
 from dagentd.adapters import clock
 from dagentd.jobs.compaction import asking
-from dagentd.jobs.scales import metrics
 from dagentd.serving.background_compaction import BackgroundCompaction
 from dagentd.serving.maintenance import Maintenance
 from dagentd.settings import Settings
@@ -63,9 +62,7 @@ class Kept:
     @property
     def history(self) -> list[dict[str, Any]]:
         """What the ledger has of it."""
-        return list(
-            metrics(self.session, self.settings, self.compacting.compactor.scales, self.compacting.ledger)["history"]
-        )
+        return self.compacting.compactor.ledger.of_session(str(self.session.project.root), self.session.id)
 
     @property
     def problems(self) -> list[str]:
