@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -120,7 +119,7 @@ class Part:
             temp, fd = BESIDE.create(self.sealed_path)
             try:
                 with fileio.opened(self.path) as plain:
-                    compressed.pack(plain, os.fstat(plain.fileno()).st_size, partial(_write, fd, temp))
+                    compressed.pack(plain, os.fstat(plain.fileno()).st_size, lambda data: disk.write(fd, data, temp))
                 disk.sync(fd, temp)
                 _check_equal(self.path, temp)
                 if self.sealed_path.exists():  # of an earlier attempt, which did not come to remove the plain one
@@ -159,10 +158,6 @@ class Part:
             for path in (self.path, self.sealed_path):
                 if path.exists():
                     disk.remove(path)
-
-
-def _write(fd: int, path: Path, data: bytes) -> None:
-    disk.write(fd, data, path)
 
 
 def _check_equal(plain: Path, sealed: Path) -> None:
