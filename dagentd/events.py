@@ -134,7 +134,11 @@ class Events:
         about |= {_camel(name): value for name, value in fields.items()}
         with self._lock:
             event = _event(type, self._seq + 1, self._stamp(), about)
-            self._hold(event)
+            self._seq = event.seq
+            self._held.append(event)
+            self._size += len(event.json)
+            while len(self._held) > MAX_EVENTS or self._size > MAX_BYTES:
+                self._size -= len(self._held.popleft().json)
             bugs = [self._try(id, lambda each: each.offer(event, self._stamp)) for id in list(self._listeners)]
         if any(bugs):
             self._report(bugs)
@@ -171,13 +175,6 @@ class Events:
         with self._lock:
             bug = self._try(subscription, lambda each: each.confess(self._stamp))
         self._report([bug])
-
-    def _hold(self, event: Event) -> None:
-        self._seq = event.seq
-        self._held.append(event)
-        self._size += len(event.json)
-        while len(self._held) > MAX_EVENTS or self._size > MAX_BYTES:
-            self._size -= len(self._held.popleft().json)
 
     def _since(self, since: int | None) -> tuple[bool, list[Event]]:
         """All that is held if `since` is outside of it: it is too old, of an earlier life, or of one whose clock was

@@ -32,34 +32,22 @@ _lock = threading.Lock()
 
 
 def count(text: str) -> int:
-    digest = hashlib.blake2b(_utf8(text), digest_size=16).digest()
+    """Half an emoji, which chats contain, becomes three bytes here; tiktoken puts the three of U+FFFD there."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     tokens = _remembered.get(digest)
     if tokens is None:
-        tokens = _tokenise(text)
-        _remember(digest, tokens)
+        encode = _encoding().encode_ordinary
+        tokens = sum(len(encode(piece.group())) for piece in _PIECES.finditer(text))
+        with _lock:
+            if len(_remembered) >= _REMEMBERED:
+                del _remembered[next(iter(_remembered))]
+            _remembered[digest] = tokens
     return tokens
 
 
 def upper_bound(text: str) -> int:
     """A token is at least one byte: enough for most questions, and the vocabulary (49 MB) stays unloaded."""
-    return len(text) if text.isascii() else len(_utf8(text))
-
-
-def _utf8(text: str) -> bytes:
-    """Half an emoji, which chats contain, becomes three bytes; tiktoken puts the three of U+FFFD there."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _tokenise(text: str) -> int:
-    encode = _encoding().encode_ordinary
-    return sum(len(encode(piece.group())) for piece in _PIECES.finditer(text))
-
-
-def _remember(digest: bytes, tokens: int) -> None:
-    with _lock:
-        if len(_remembered) >= _REMEMBERED:
-            del _remembered[next(iter(_remembered))]
-        _remembered[digest] = tokens
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 @functools.cache

@@ -34,10 +34,13 @@ class Calibration:
         return dict(self.learned)
 
     def factor(self, model: str) -> float:
-        if self.fixed is not None:
-            return self.fixed
+        """The one set, learned or published. A family that nobody measured gets the higher published figure: counting
+        too much only compacts early."""
         name = family(model)
-        return self.learned.get(name, _published(name))
+        found = _CLAUDE.search(name)
+        version = (int(found[1]), int(found[2] or 0)) if found else (math.inf, 0)
+        published = _UP_TO_4_6 if version <= (4, 6) else _LATER
+        return self.learned.get(name, published) if self.fixed is None else self.fixed
 
     def tokens(self, raw: int, model: str) -> int:
         return math.ceil(raw * self.factor(model))
@@ -56,13 +59,6 @@ def family(model: str) -> str:
     """`claude-haiku-4-5` for `anthropic.claude-haiku-4-5-20251001-v1:0`; one family for all that is not Claude."""
     found = _CLAUDE.search(model.lower())
     return found.group().replace(".", "-") if found else "other"
-
-
-def _published(name: str) -> float:
-    """A family that nobody measured gets the higher figure: counting too much only compacts early."""
-    found = _CLAUDE.search(name)
-    version = (int(found[1]), int(found[2] or 0)) if found else (math.inf, 0)
-    return _UP_TO_4_6 if version <= (4, 6) else _LATER
 
 
 def _is_number(value: object) -> bool:

@@ -118,12 +118,11 @@ class SessionFolder:
         return f"{document}{suffix}" if self.style == "folder" else f"{document}_{self.id}{suffix}"
 
     def document(self, name: str) -> Path:
-        given = self.names.get(name)
-        return self.path / given if given else self.conventional(name)
+        return self.path / (self.names.get(name) or self.usual_name(name))
 
     @cached_property  # asked for several times with each message, and making a path is slow
     def journal(self) -> Path:
-        return self.conventional("history", ".jsonl")
+        return self.path / self.usual_name("history", ".jsonl")
 
     @cached_property
     def of_the_app(self) -> tuple[Path, Path]:

@@ -113,7 +113,7 @@ class Store:
             raise
         finally:
             self.noted.came_of(path, failed)
-        self._resources.announce_update(folder, task, action="context")
+        self._resources.announce_about(folder, task, action="context")
         return True
 
     def announce(self, session_id: str | None, **fields: Any) -> None:
@@ -122,7 +122,7 @@ class Store:
             self._resources.announce("session:updated", project=str(self.project.root), **fields)
         for folder in self.catalogue.folders() if session_id is not None else ():
             if folder.id == session_id:
-                self._resources.announce_update(folder, (self.sessions.document(folder) or {}).get("taskId"), **fields)
+                self._resources.announce_about(folder, (self.sessions.document(folder) or {}).get("taskId"), **fields)
 
     @property
     def problems(self) -> list[Problem]:

@@ -9,5 +9,5 @@ MOST = Walk(functions=290, files=53, modules=90)  # 495, 85 and 156 while it ope
 
 def test_show_takes_few_steps_where_the_documents_say_all() -> None:
     walk, functions = measure("show")
-    assert "store/settled.py" in functions and "store/store.py" not in functions
+    assert "rpc/settled.py" in functions and "store/store.py" not in functions
     assert all(taken <= most for taken, most in zip(walk, MOST, strict=True)), walk

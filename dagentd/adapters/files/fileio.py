@@ -24,32 +24,35 @@ def digest(data: bytes) -> bytes:
 def read(path: Path, limit: int = DOCUMENT_LIMIT, root: Path | None = None) -> bytes:
     """The bytes of a regular file; FileNotFoundError if there is none, an error in words for all else. With a `root`,
     both are as `realpath` gave them, and a link that has come between them since is refused."""
-    fd = _open_told(path, root)
     try:
-        return _read_regular(fd, path, limit)
-    finally:
-        os.close(fd)
+        fd = descriptor(path, root)
+        try:
+            if (size := _regular(fd, path).st_size) > limit:
+                told = f"is {size >> 20} MiB; a document of its kind has at most {limit >> 20} MiB"
+                raise CorruptFile(told, path=path, hint="Move the file away; dagentd leaves it as it is.")
+            return read_fd(fd, limit)
+        finally:
+            os.close(fd)
+    except FileNotFoundError:  # as it is, because much may be missing
+        raise
+    except OSError as error:
+        raise from_oserror(error, path) from error
 
 
 def opened(path: Path, root: Path | None = None) -> BinaryIO:
     """A regular file to be read piece by piece; FileNotFoundError and errors in words as `read` has them."""
-    fd = _open_told(path, root)
+    try:
+        fd = descriptor(path, root)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise from_oserror(error, path) from error
     try:
         _regular(fd, path)
     except BaseException:
         os.close(fd)
         raise
     return os.fdopen(fd, "rb")
-
-
-def _open_told(path: Path, root: Path | None = None) -> int:
-    """FileNotFoundError as it is, because much may be missing; all else in words."""
-    try:
-        return descriptor(path, root)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise from_oserror(error, path) from error
 
 
 def descriptor(path: Path, root: Path | None = None) -> int:
@@ -63,18 +66,6 @@ def _regular(fd: int, path: Path) -> os.stat_result:
     if not stat.S_ISREG(status.st_mode):
         raise NotAllowed("is not a regular file", path=path, hint="Move what is in its place away.")
     return status
-
-
-def _read_regular(fd: int, path: Path, limit: int) -> bytes:
-    status = _regular(fd, path)
-    if status.st_size > limit:
-        raise CorruptFile(
-            f"is {status.st_size >> 20} MiB; a document of its kind has at most {limit >> 20} MiB",
-            path=path,
-            hint="Move the file away; dagentd leaves it as it is.",
-        )
-    with explained(path):
-        return read_fd(fd, limit)
 
 
 def read_fd(fd: int, limit: int) -> bytes:

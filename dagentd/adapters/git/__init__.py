@@ -23,7 +23,8 @@ def project_at(path: Path) -> Project:
     files git keeps, because opening a repository with libgit2 costs 100 ms and 21 MB."""
     start = path.resolve()
     for folder in (start, *start.parents):
-        if (common := _common_dir(folder)) is not None:
+        if (own := git_dir(folder)) is not None:
+            common = common_dir(own)
             return Project(_root(folder, common), common)
     raise NotFound("is not in a git repository", path=path, hint="Run `git init` there, or give another path.")
 
@@ -93,11 +94,6 @@ def is_bare(git_dir: Path) -> bool:
 def _content(path: Path, limit: int) -> str:
     """Of a small file that git keeps, behind links too as git follows them. An agent can put one of any size there."""
     return os.fsdecode(fileio.read(beneath.real(path), limit))
-
-
-def _common_dir(folder: Path) -> Path | None:
-    own = git_dir(folder)
-    return None if own is None else common_dir(own)
 
 
 def _linked(folder: Path, marker: Path) -> Path | None:

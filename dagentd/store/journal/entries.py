@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,8 +11,6 @@ from dagentd.model.conversation import Said
 from dagentd.model.records import Record
 
 # One message as the journal knows it: where its record is, which contents it had, when it was in chat.
-
-_PLAIN = re.compile(r"[0-9TZ:.+-]*", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -67,14 +64,6 @@ class Entry:
             if tokens is not None:
                 self._said = known
         return known[1]
-
-
-def stamp_of(raw: dict[str, Any]) -> str:
-    """The timestamp as JSON text. Usual ones need no encoder."""
-    stamp = raw.get("timestamp")
-    if isinstance(stamp, str) and _PLAIN.fullmatch(stamp):
-        return f'"{stamp}"'
-    return jsontext.encode(stamp).decode()
 
 
 class Stored(Protocol):

@@ -59,6 +59,8 @@ class Index:
             with self.transaction() as db:
                 db.execute("insert or ignore into journals (path, header) values (?, '')", (name,))
                 row = db.execute("select key from journals where path = ?", (name,)).fetchone()
+                if (before := self.owners.get(row[0])) is not None:
+                    before.void = True
                 owner = self.owners[row[0]] = JournalIndex(self, row[0], self.beginnings)
                 return owner
         except (LimitReached, CorruptFile):
@@ -86,6 +88,8 @@ class Index:
                 discard(self.path)
             self._db = connect(self.path, _SCHEMA, _VERSION)
             self.beginnings += 1
+            for owner in list(self.owners.values()):
+                owner.void = True
 
     def erase(self, chosen: Callable[[Path], bool]) -> None:
         """Leave nothing of these journals, not even in unused parts of the file."""
@@ -115,11 +119,7 @@ class JournalIndex:
 
     def __init__(self, index: Index, key: int, beginnings: int) -> None:
         self._index, self._key, self._beginnings = index, key, beginnings
-
-    @property
-    def void(self) -> bool:
-        """Whether what was saved is not there any more: the journal must be read again."""
-        return self._index.beginnings != self._beginnings or self._index.owners.get(self._key) is not self
+        self.void = False  # what was saved is not there any more: the journal must be read again
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -3,6 +3,7 @@ folder."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -56,9 +57,9 @@ def is_tree(tree: Tree) -> bool:
 
 
 def features(tree: Tree) -> list[FeatureFolder]:
-    found = []
+    found: list[tuple[str, Path, Shape]] = []
     if any(os.path.lexists(tree.path / sign) for sign in _FLAT_SIGNS):
-        found.append(_feature(_feature_id(tree.path, tree.worktree.name), tree.path, tree, "flat"))
+        found.append((_feature_id(tree.path, tree.worktree.name), tree.path, "flat"))
     groups = feature_groups(tree)
     for group in groups:
         for name in folder_names(group):
@@ -66,12 +67,11 @@ def features(tree: Tree) -> list[FeatureFolder]:
             if group is groups[0] and name in ("backlog", "archived") and not os.path.lexists(path / "feature.json"):
                 continue
             if not beneath.leads_out(path):
-                found.append(_feature(name, path, tree, "nested"))
-    return found
-
-
-def _feature(name: str, path: Path, tree: Tree, shape: Shape) -> FeatureFolder:
-    return FeatureFolder(name, path, tree, shape, named=os.path.lexists(path / "feature.json"))
+                found.append((name, path, "nested"))
+    return [
+        FeatureFolder(name, path, tree, shape, named=os.path.lexists(path / "feature.json"))
+        for name, path, shape in found
+    ]
 
 
 def feature_groups(tree: Tree) -> tuple[Path, Path, Path]:
@@ -98,15 +98,22 @@ def sessions(feature: FeatureFolder) -> list[SessionFolder]:
 
 def session(feature: FeatureFolder, session_id: str) -> SessionFolder | None:
     """The one of `sessions` with this id, without looking at the others' documents."""
-    found = next((folder for folder in _bare(feature) if folder.id == session_id), None)
+    found = next((folder for folder in reversed(everywhere(feature)) if folder.id == session_id), None)
     return with_names(found) if found is not None and not is_rolled_back(found) else None
 
 
 def _bare(feature: FeatureFolder) -> list[SessionFolder]:
     """Each by its names alone, in the order of their ids."""
-    found = {folder.id: folder for folder in _under_nodes(feature)}
-    found |= {folder.id: folder for folder in reversed(list(_in(feature.sessions_dir, feature, None)))}
+    found = {folder.id: folder for folder in everywhere(feature)}
     return [found[name] for name in sorted(found)]
+
+
+def everywhere(feature: FeatureFolder) -> list[SessionFolder]:
+    """By their names alone, also those that were taken back: of several with one id, the last is the session."""
+    found: list[SessionFolder] = []
+    for task in folder_names(feature.path / "nodes"):
+        found += _in(feature.task_dir(task) / "sessions", feature, task)
+    return [*found, *reversed(list(_in(feature.sessions_dir, feature, None)))]
 
 
 def session_ids(feature: FeatureFolder) -> list[str]:
@@ -116,16 +123,8 @@ def session_ids(feature: FeatureFolder) -> list[str]:
 
 def twins(folder: SessionFolder) -> list[SessionFolder]:
     """The same session in another place of the same feature."""
-    places = [*_under_nodes(folder.feature), *_in(folder.feature.sessions_dir, folder.feature, None)]
+    places = everywhere(folder.feature)
     return [with_names(twin) for twin in places if twin.id == folder.id and twin.path != folder.path]
-
-
-def is_left(folder: SessionFolder) -> bool:
-    """Whether a session that was found there is not there any more, or but a twin now: the app made the same one in its
-    own style."""
-    if not os.path.lexists(folder.journal):
-        return True
-    return folder.style == "folder" and not folder.gone and any(map(os.path.lexists, folder.of_the_app))
 
 
 def files_of(folder: SessionFolder) -> list[Path]:
@@ -138,11 +137,6 @@ def second_chat(folder: SessionFolder) -> Path | None:
     """A chat under its conventional name beside the one that session.json names."""
     usual = folder.conventional("chat")
     return usual if usual != folder.document("chat") and os.path.exists(usual) else None
-
-
-def _under_nodes(feature: FeatureFolder) -> Iterator[SessionFolder]:
-    for task in folder_names(feature.path / "nodes"):
-        yield from _in(feature.task_dir(task) / "sessions", feature, task)
 
 
 def _in(place: Path, feature: FeatureFolder, task: str | None) -> Iterator[SessionFolder]:
@@ -158,12 +152,8 @@ def _in(place: Path, feature: FeatureFolder, task: str | None) -> Iterator[Sessi
     for name, is_folder in names:
         if is_folder and ids.is_safe(name):
             folder = SessionFolder(name, place / name, "folder", feature, task)
-            if _is_session(folder):
+            if any(map(os.path.lexists, (folder.document("session"), folder.journal))):
                 yield folder
-
-
-def _is_session(folder: SessionFolder) -> bool:
-    return os.path.lexists(folder.conventional("session")) or os.path.lexists(folder.journal)
 
 
 def with_names(folder: SessionFolder) -> SessionFolder:
@@ -217,8 +207,12 @@ def folder_names(path: Path) -> list[str]:
     """The folders in a folder, links to such too; none where there is none or we may not look: see `closed`. That the
     system cannot look just now is an error: a project without worktrees is another thing."""
     try:
+        names = []
         with beneath.entries(path) as entries:
-            return sorted(entry.name for entry in entries if entry.name != beneath.TREE and _is_folder(entry))
+            for entry in entries:
+                with contextlib.suppress(OSError):  # a link to itself
+                    names += [entry.name] if entry.name != beneath.TREE and entry.is_dir() else []
+        return sorted(names)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     except OSError as error:
@@ -227,26 +221,15 @@ def folder_names(path: Path) -> list[str]:
         raise from_oserror(error, path) from error
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link to itself
-        return False
-
-
 def has_memories(feature: FeatureFolder, project: Project) -> bool:
     """Whether the app's newest version is in use here, which cannot do without them."""
-    chat = any(os.path.lexists(each / "context-chat") for each in (project.root / ".dagent", feature.tree.path))
-    features = feature.tree.path / "features"
-    holders = [features / each / "sessions" for each in folder_names(features)]
-    return chat or any(map(_has_memory, (feature.sessions_dir, *holders)))
-
-
-def _has_memory(folder: Path) -> bool:
-    try:
-        return any(name.startswith("memory_") for name in beneath.names(folder))
-    except OSError:
-        return False
+    if any(os.path.lexists(each / "context-chat") for each in (project.root / ".dagent", feature.tree.path)):
+        return True
+    names, features = list[str](), feature.tree.path / "features"
+    for folder in (feature.sessions_dir, *(features / each / "sessions" for each in folder_names(features))):
+        with contextlib.suppress(OSError), beneath.entries(folder) as found:
+            names += [entry.name for entry in found]
+    return any(name.startswith("memory_") for name in names)
 
 
 # Old ids: a session that was migrated from a single file is found by the id that it had there too.
