@@ -116,15 +116,32 @@ def renewal_of(store: Store, feature: FeatureFolder, settings: Settings, shared:
 
 
 def in_project(store: Store, settings: Settings) -> Report:
-    from dagentd.jobs.compaction import Compactor  # the daemon has its own way to it, and starts without
-
     store.reconciler.look_around()
     shared = Checkouts()
     done = [each for feature in store.catalogue.features() for each in _to_the_end(store, feature, settings, shared)]
-    compacted = Compactor(ledger(paths.ledger_file())).compact_due(store, settings)
-    lines = [Line(folder.id, folder.feature.tree.name, None, 0, told, []) for folder, told in compacted]
+    compacted = list(_compacted(store, settings))
     found = report(store, done)
-    return replace(found, lines=_merged([*found.lines, *lines]))
+    return replace(found, lines=_merged([*found.lines, *compacted]))
+
+
+def _compacted(store: Store, settings: Settings) -> Iterator[Line]:
+    """Compact the sessions that are over their budget, and say what came of it."""
+    from dagentd.jobs.compaction import Compactor, How  # the daemon has its own way to it, and starts without
+    from dagentd.jobs.scales import room
+
+    compactor = Compactor(ledger(paths.ledger_file()))
+    for folder in store.catalogue.folders():
+        if store.pauses.on(folder.id) or room(folder, settings) > 0:
+            continue
+        with store.sessions.use(folder) as session:
+            if not compactor.scales.fullness(session, settings).due:
+                continue
+            try:
+                done = compactor.compact(session, settings, How())
+                told = f"{done['messagesCompacted']} messages compacted by {done['method']}"
+            except DagentdError as error:
+                told = f"not compacted: {error.message}"
+            yield Line(folder.id, folder.feature.tree.name, None, 0, told, [])
 
 
 def _to_the_end(store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts) -> Iterator[Done]:

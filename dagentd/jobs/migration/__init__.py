@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from dagentd.adapters import clock
@@ -163,7 +163,6 @@ class _Run:
     ) -> None:
         self._store, self._feature, self._seen, self._asked, self._tell = store, feature, seen, asked, tell
         self._keep, self._settle = settings.migration.backups, settings.watch.settle_ms / 1000
-        self._known: Known | None = None
         self._said: dict[Path, list[File]] = {}
 
     def all_of(self, under: Path | None) -> list[File]:
@@ -192,14 +191,15 @@ class _Run:
 
     def _attempt(self, unit: Unit) -> tuple[list[File], bool]:
         """Migrate, and say whether the result holds until the files change: a problem of the disk may pass."""
-        known = self._knowledge()
+        known = self._known
         for _ in range(_TRIES):
             try:
                 self._store.noted.came_of(unit[0].path, None)
                 if sources.is_done(unit, known):
                     return mark_done(unit, known), True
                 with uncollected():
-                    return self._read_and_migrated(unit, known), True
+                    found = sources.read_sources(unit, self._settle)
+                    return self._migrated(found, known) if found else [], True
             except atomic.Changed:
                 continue
             except DagentdError as error:
@@ -211,10 +211,6 @@ class _Run:
         busy = Conflict("another program keeps writing this file", path=unit[0].path, hint=hint)
         return failures(unit, busy), False
 
-    def _read_and_migrated(self, unit: Unit, known: Known) -> list[File]:
-        found = sources.read_sources(unit, self._settle)
-        return self._migrated(found, known) if found else []
-
     def _migrated(self, found: Found, known: Known) -> list[File]:
         action = decide(found, known, asked=self._asked)
         if action in DUE and not self._asked and self._store.pauses.on(found.converted.session_id):
@@ -225,10 +221,9 @@ class _Run:
         known.sessions[found.converted.session_id] = found.converted.session_id
         return plan_lines(found, action, added)
 
-    def _knowledge(self) -> Known:
-        if self._known is None:
-            self._known = sources.known_of(self._store.sessions, self._feature)
-        return self._known
+    @cached_property
+    def _known(self) -> Known:
+        return sources.known_of(self._store.sessions, self._feature)
 
     def _announce(self, said: list[File]) -> None:
         for file in said:
