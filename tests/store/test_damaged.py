@@ -261,3 +261,25 @@ def test_the_last_of_a_group_is_damaged_while_we_have_it_open(served: Served) ->
     _truncated(served, served.journal.read_bytes().rindex(b'"text of d"'))
     served.flush()
     assert served.all() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("running", [True, False], ids=["running", "stopped"])
+@pytest.mark.parametrize("in_chat", [True, False], ids=["in chat", "left"])
+def test_one_line_that_is_made_of_two(served: Served, in_chat: bool, running: bool) -> None:
+    """As where a file is overwritten piece by piece: it begins with one message and goes on with another, which nobody
+    said."""
+    served.add("a", "b", "c")
+    if not in_chat:
+        served.session.clear()
+        served.flush()
+    if not running:
+        served.close()
+    data = served.journal.read_bytes()
+    served.journal.write_bytes(data[: data.index(b" of a")] + data[data.index(b" of b") :])
+    served.flush() if running else served.open()
+    for _ in range(2):
+        served.flush()
+        said = [(each["id"], each["content"]) for each in served.session.history()[0]]
+        assert said == [(one, f"text of {one}") for one in "abc"]
+        assert served.known() == (["a", "b", "c"] if in_chat else [])
+        served.again()

@@ -234,8 +234,8 @@ def lacking(
     left: Collection[str] | None = None,
 ) -> Lack:
     """Records that bring `found`, the state of the journal as it is, to what was `known`. `read` gives a message's
-    record from where it still is. Of a message that the journal has, a content that was not known stands. Where what
-    was known need not be the later of the two, all that the journal says stands, also of whom it says they `left`."""
+    record from where it still is. A content that the journal gave a message since then stands. Where what was known need
+    not be the later of the two, all that the journal says stands, also of whom it says they `left`."""
     everything = known.entries.everything()
     messages = _messages(everything, found, read, at, at_end=left is None)
     brought = {record.body["message"]["id"] for record in messages if record.t == "message"}
@@ -279,7 +279,7 @@ def _messages(
     before: str | None = None
     for i, entry in enumerate(order):
         one = held.get(entry.id)
-        record = read(entry) if one is None or _is_outdated(one, entry) else None
+        record = read(entry) if one is None or _is_outdated(one, entry, at_end) else None
         if record is not None:
             raw, line, placed = (
                 record.body["message"],
@@ -292,8 +292,13 @@ def _messages(
     return result
 
 
-def _is_outdated(held: Entry, known: Entry) -> bool:
-    return held.whole != known.whole and held.whole in dict(known.versions).values()
+def _is_outdated(held: Entry, known: Entry, latest: bool) -> bool:
+    """Also one whose content nobody wrote: where a file is overwritten piece by piece, one line begins with what was
+    there before and goes on with another."""
+    if held.whole == known.whole:
+        return False
+    edited = any(whole == known.whole for _, whole in held.versions)
+    return any(whole == held.whole for _, whole in known.versions) or (latest and not edited)
 
 
 def _is_here(found: State, message_id: str, brought: set[str]) -> bool:
