@@ -28,6 +28,7 @@ from dagentd.agents.conversation import (
 from dagentd.agents.lines import (
     Object,
     count,
+    folder,
     is_ours,
     line_id,
     mapping,
@@ -106,7 +107,7 @@ class _Reader:
         if told.get("isSidechain") is True and not self._is_subagent:
             return []
         known = {
-            "cwd": string(told, "cwd"),
+            "cwd": folder(told, "cwd"),
             "branch": string(told, "gitBranch"),
             "version": string(told, "version"),
             "model": _model(mapping(told, "message")),

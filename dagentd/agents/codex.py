@@ -25,7 +25,19 @@ from dagentd.agents.conversation import (
     Transcript,
     Usage,
 )
-from dagentd.agents.lines import Object, count, is_ours, line_id, mapping, moment, parse, string, without, words
+from dagentd.agents.lines import (
+    Object,
+    count,
+    folder,
+    is_ours,
+    line_id,
+    mapping,
+    moment,
+    parse,
+    string,
+    without,
+    words,
+)
 from dagentd.model import times
 from dagentd.model.opening import TAG
 
@@ -79,7 +91,7 @@ class _Reader:
             case "session_meta":
                 return self._began(payload, at)
             case "turn_context":
-                return self._new_facts({name: string(payload, name) for name in ("cwd", "model")})
+                return self._new_facts({"cwd": folder(payload, "cwd"), "model": string(payload, "model")})
             case "response_item" if mapping(told, "metadata").get("compaction_output") is not True:
                 return self._item(payload, at, line)
             case "compacted":
@@ -104,7 +116,7 @@ class _Reader:
         spawned = mapping(mapping(mapping(payload, "source"), "subagent"), "thread_spawn")
         return self._new_facts(
             {
-                "cwd": string(payload, "cwd"),
+                "cwd": folder(payload, "cwd"),
                 "branch": string(mapping(payload, "git"), "branch"),
                 "version": string(payload, "cli_version"),
                 "started_at": self._facts.get("started_at") or moment(payload) or at,

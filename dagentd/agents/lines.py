@@ -13,6 +13,7 @@ from dagentd.model.jsontext import too_deep
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_PATH_MAX = 4096
 _NESTED = 200  # brackets in a line below which it cannot be nested more deeply than we can write again
 
 # Commands of ours that tell what was said before, and tools that run commands.
@@ -55,6 +56,12 @@ def line_id(line: bytes) -> str:
 def string(holder: Mapping[str, Any], *keys: str) -> str:
     """The first of these fields that is a text and not empty."""
     return next((value for key in keys if isinstance(value := holder.get(key), str) and value), "")
+
+
+def folder(holder: Mapping[str, Any], key: str) -> str:
+    """A path that a folder can have. To look for one of a hundred thousand parts takes seconds, again and again."""
+    path = string(holder, key)
+    return path if len(path) <= _PATH_MAX else ""
 
 
 def moment(holder: Mapping[str, Any]) -> str:

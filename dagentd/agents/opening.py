@@ -81,7 +81,7 @@ class Openings:
         if stamp != self._stamp(asked.store):
             ready = Part()
         found = Part()
-        thread = self._thread((str(asked.where.path), asked.id), lambda: self._look(asked, settings, found))
+        thread = self._thread((str(asked.where.path), asked.id), lambda: self._look(asked, settings, found, ready))
         if thread is not None:
             thread.join(_READY if ready else _PATIENCE)
         known = replace(Known(), **{**ready, **dict(found)})
@@ -92,8 +92,8 @@ class Openings:
             _forget_first(self._begun)
         return opening.compose(known, settings.agents.context_chars)
 
-    def _look(self, asked: Asked, settings: Settings, found: Part) -> None:
-        look, stamp = Look(asked, self._followed, self._neighbours, settings), self._stamp(asked.store)
+    def _look(self, asked: Asked, settings: Settings, found: Part, ready: Part) -> None:
+        look, stamp = Look(asked, self._followed, self._neighbours, settings, ready), self._stamp(asked.store)
         look.run(found.update)
         with self._lock:
             self._ready.pop(_key(asked), None)
@@ -125,7 +125,7 @@ class Openings:
     def _prepare(self, known: _Begun) -> None:
         """For what may come next: its own compaction, and another conversation in its place."""
         for asked in (replace(known.asked, source="compact"), replace(known.asked, source="clear", uuid="")):
-            self._look(asked, known.settings, Part())
+            self._look(asked, known.settings, Part(), Part())
 
     def _catch_up(self, session_id: str) -> None:
         self._thread(("checkpoint", session_id), lambda: in_vain(lambda: self._followed.checkpoint(session_id)))

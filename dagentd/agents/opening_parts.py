@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -64,7 +64,11 @@ def in_vain(job: Callable[[], object]) -> None:
 class Look:
     """One answer's view of what there is."""
 
-    def __init__(self, asked: Asked, followed: Followed, near: Neighbours, settings: Settings) -> None:
+    def __init__(
+        self, asked: Asked, followed: Followed, near: Neighbours, settings: Settings, before: Part | None = None
+    ) -> None:
+        """`before`: what was found the last time, which stands in for what takes longer until that is found again."""
+        self._known: Part = before or {}
         self.asked, self._store, self._where = asked, asked.store, asked.where
         self._followed, self._sessions, self._near, self._settings = followed, followed.sessions, near, settings
         self._worktree = str(asked.where.path)
@@ -76,10 +80,12 @@ class Look:
         what there is. One that cannot be read costs only itself."""
         own = {"compact": self._compacted, "resume": self._since, "startup": self._before, "clear": self._before}
         mine = own.get(self.asked.source, dict)
-        for part in (self._decided, self._feature, mine, self._pinned, self._neighbours):
-            in_vain(lambda part=part: found(part()))  # type: ignore[misc]
+        self._find((self._decided, self._feature, mine, self._pinned, self._neighbours), found)
         self._is_quick = False
-        for part in (mine, self._neighbours):
+        self._find((mine, self._neighbours), found)
+
+    def _find(self, parts: Iterable[Callable[[], Part]], found: Callable[[Part], object]) -> None:
+        for part in parts:
             in_vain(lambda part=part: found(part()))  # type: ignore[misc]
 
     # --- what is shared -----------------------------------------------------------------------------------------
@@ -129,6 +135,9 @@ class Look:
 
     def _neighbours(self) -> Part:
         found = self._near.of(self._where, self._store.project, self._working, files=not self._is_quick)
+        if self._is_quick:
+            shared = {each.worktree: each.shared for each in self._known.get("neighbours", [])}
+            found = [replace(each, shared=shared.get(each.worktree, ())) for each in found]
         return {"neighbours": found}
 
     @cached_property
@@ -161,7 +170,12 @@ class Look:
         return {"earlier": sorted(found, key=lambda each: each.at, reverse=True)}
 
     def _work(self, about: Document) -> Work:
-        record, at = self._record(about["id"]), str(about["lastActiveAt"] or "")
+        at = str(about["lastActiveAt"] or "")
+        known: list[Work] = self._known.get("earlier", []) if self._is_quick else []
+        for work in known:
+            if (work.id, work.at) == (about["id"], at):
+                return work
+        record = self._record(about["id"])
         return _in_short(about["id"], self._title(about), at, record, str(about.get("title") or ""))
 
     def _compacted(self) -> Part:
@@ -172,6 +186,7 @@ class Look:
         said, _ = self._sessions.messages(self.asked.id, _LATEST)
         is_new = not any(each["role"] == "assistant" for each in said)  # else it is of a compaction before this one
         work = _in_short(self.asked.id, self.asked.agent.title, "", record, "")
+        work = self._known.get("compacted", work) if self._is_quick else work
         work = replace(work, orders=list(dict.fromkeys([*self._pins(self.asked.id), *work.orders])))
         return {"compacted": work, "summary": summary.text if summary is not None and is_new else ""}
 

@@ -47,35 +47,40 @@ def init(where: Path) -> int:
     output.line(f"- {ensure_running()} `dagentd stop` stops it.")
     if str(project.root) not in follow(lambda known: str(project.root) in known):
         output.line("- It does not serve it yet: it was started for other projects. `dagentd restart` changes that.")
-    some = _tell_conversations(project)
+    agents = _tell_conversations(project)
     output.line("`dagentd remove` undoes all of this; session files stay where they are.")
-    output.line(f"Next: {_next(project, some)}")
+    output.line(f"Next: {_next(project, agents)}")
     return 0
 
 
-def _next(project: Project, some: bool) -> str:
-    """`some`: conversations that may not be taken in yet."""
+def _next(project: Project, agents: list[str]) -> str:
+    """`agents` have conversations here, which may not be taken in yet."""
     with asking(project.root) as verbs:
-        if some or verbs.call("session.list")["sessions"]:
-            return "`dagentd sessions` lists the sessions here, `dagentd status` says how dagentd is."
-        return f"there is no session here yet. {how_to_begin(project.root, verbs.call)}"
+        if not agents and not verbs.call("session.list")["sessions"]:
+            return f"there is no session here yet. {how_to_begin(project.root, verbs.call)}"
+    with contextlib.suppress(DagentdError):  # which are connected cannot be read: `dagentd agents` says why
+        connected = {each.agent for each in connecting.connections()}
+        if asked := ", ".join(f"`dagentd connect {each}`" for each in agents if each not in connected):
+            told = "what matters in them is told to the next ones"
+            return f"`dagentd sessions` lists the sessions here; {asked}: {told}."
+    return "`dagentd sessions` lists the sessions here, `dagentd status` says how dagentd is."
 
 
-def _tell_conversations(project: Project) -> bool:
-    """Say which conversations other agents have had here, which are kept from now on; whether there are any."""
+def _tell_conversations(project: Project) -> list[str]:
+    """Say which conversations other agents have had here, which are kept from now on; of which agents."""
     try:
         with kept_conversations() as kept:
             found = kept.following.conversations_in(str(project.root))
     except DagentdError as error:
         output.line(f"- Conversations of other agents: {error}. {error.hint}")
-        return False
+        return []
     for each in found:
         since = time.strftime("%B %Y", time.localtime(each.oldest))
         worktrees, count = output.counted(each.worktrees, "worktree"), output.counted(each.count, "conversation")
         now = "all of them kept" if each.kept == each.count else "taken in now in the background"
         told = f"{count} since {since} in {worktrees}, {output.size(each.bytes)}, {now}"
         output.line(f"- {each.agent.title}: {told}; off by `dagentd agents ignore {each.agent.name}`.")
-    return bool(found)
+    return [each.agent.name for each in found]
 
 
 def _register(project: Project) -> None:

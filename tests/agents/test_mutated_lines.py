@@ -178,3 +178,16 @@ def test_tags_without_end_take_no_longer_than_other_text(tag: str) -> None:
     text = tag * (4_000_000 // len(tag))
     line = json.dumps({"type": "user", "uuid": "u", "message": {"content": text}}).encode()
     assert len(CLAUDE.reader(Transcript("x"), None).feed(line)) <= 1
+
+
+def test_a_folder_that_cannot_be_is_not_looked_for() -> None:
+    """To look for it would take seconds, whenever an agent begins in its repository."""
+    cwd, said = "/shop" + "/a" * 100_000, {"message": {"content": "x"}}
+    assert not any(isinstance(each, Facts) for each in _read(CLAUDE, {"type": "user", "cwd": cwd, **said}))
+    for kind in ("session_meta", "turn_context"):
+        told = _read(CODEX, {"type": kind, "payload": {"id": "x", "cwd": cwd}})
+        assert not any(isinstance(each, Facts) and each.cwd for each in told)
+
+
+def _read(agent: Agent, line: dict[str, Any]) -> list[Event]:
+    return agent.reader(Transcript("x"), None).feed(json.dumps(line).encode())

@@ -36,6 +36,7 @@ def test_a_day_with_it(daemon: Daemon, repo: Path, transcript: Path, home: Path)
 
     told = daemon.dagentd("init", str(repo))
     assert "Claude Code: 1 conversation since" in told and "`dagentd sessions` lists" in told
+    assert "`dagentd connect claude-code`: what matters in them" in told and "connect codex" not in told
     found = until(lambda: json.loads(daemon.dagentd("search", "zebra", "--json", "-C", str(repo)))["hits"])
     assert [hit["sessionId"] for hit in found] == [CLAUDE]
     assert "Nothing found" in daemon.dagentd("search", "walrus", "-C", str(repo))
