@@ -133,12 +133,15 @@ class Known:
     # --- lines --------------------------------------------------------------------------------------------------
 
     def read(self, agent: str, name: str, part: int) -> Read:
+        """Made known with this, if it is not: who only reads waits for nobody who writes."""
+        sql = (
+            "select key, name, part, version, pos, state, facts from journals where agent = ? and name = ? and part = ?"
+        )
         with self.transaction() as db:
-            db.execute("insert or ignore into journals values (null, ?, ?, ?, '', 0, '', '')", (agent, name, part))
-            row = db.execute(
-                "select key, name, part, version, pos, state, facts from journals "
-                "where agent = ? and name = ? and part = ?", (agent, name, part)
-            ).fetchone()  # fmt: skip
+            row = db.execute(sql, (agent, name, part)).fetchone()
+            if row is None:
+                db.execute("insert or ignore into journals values (null, ?, ?, ?, '', 0, '', '')", (agent, name, part))
+                row = db.execute(sql, (agent, name, part)).fetchone()
         return _read(row)
 
     def all_read(self, agent: str) -> list[Read]:

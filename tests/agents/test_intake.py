@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -124,6 +126,12 @@ def test_much_is_taken_in_by_a_process(served: Served) -> None:
     assert served.told == []  # not by the thread
     assert served.found("walrus")() and served.found("dugong")()
     assert served.followed.following.survey().due == []
+
+
+def test_that_process_runs_behind_everything_else() -> None:
+    code = "import os; from dagentd.agents.bulk import *; give_way(); print(os.nice(0), os.sched_getscheduler(0))"
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert told.split() == ["19", str(getattr(os, "SCHED_IDLE", 0))]
 
 
 def test_new_lines_are_heard_of_while_a_process_takes_in_much(

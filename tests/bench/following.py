@@ -21,14 +21,14 @@ from dagentd.rpc.client import Client
 from dagentd.settings.tables import Agents
 from tests.bench.limits import median_ms
 from tests.bench.report import Report
-from tests.bench.served import git, serving
+from tests.bench.served import PATIENCE, git, serving
 from tests.bench.served import quiet as settled
 
 MEGABYTES = int(os.environ.get("BENCH_MEGABYTES", "1000"))
 _FILES = 1000
 _SMALL, _LARGE = 1 << 10, 200 << 20
-_ROUNDS = 300  # calls at least whose slowest hundredth counts
-_BETWEEN = 0.01  # seconds between two of them, which are spread over all that is taken in
+_AT_ONCE = 50  # calls before a line is looked for, and whether all is taken in
+_BETWEEN = 0.01  # seconds between two of them: a thousand while a gigabyte is taken in, or p99 means little
 
 
 def measure(folder: Path, report: Report) -> None:
@@ -154,12 +154,15 @@ def _line_ms(state: Path, home: Path, root: Path, size: int) -> float:
 
 
 def _others_meanwhile(folder: Path, root: Path, report: Report) -> None:
-    """Those who ask the daemon while it takes all of it in, beside the same with nothing to do."""
-    quiet, busy = _asked(folder / "quiet-state", root, follow=False), _asked(folder / "busy-state", root, follow=True)
+    """Those who ask the daemon while it takes all of it in, beside as many with nothing to do: a session that grows is
+    slower by itself."""
+    busy = _asked(folder / "busy-state", root)
+    quiet = _asked(folder / "quiet-state", root, calls=len(busy.taken["ping"]))
     report.figure("taking all of it in, by the clock", f"{busy.seconds:.1f} s")
     for name in ("ping", "add"):
         report.figure(f"daemon.{name} meanwhile, the median", f"{statistics.median(busy.taken[name]):.2f} ms")
         report.ratio(f"daemon.{name} meanwhile, the slowest hundredth", busy.slowest(name), quiet.slowest(name), 3)
+        report.figure("  of so many calls", str(len(busy.taken[name])))
     report.at_most("a line is found meanwhile after", max(busy.taken["line"]), 1000, "ms")
     report.at_most("resident memory more than without", busy.memory - quiet.memory, 60, "MB")
 
@@ -176,10 +179,11 @@ class _Asked:
         return statistics.quantiles(self.taken[name], n=100)[98]
 
 
-def _asked(state: Path, root: Path, *, follow: bool) -> _Asked:
+def _asked(state: Path, root: Path, calls: int | None = None) -> _Asked:
+    """So many calls with nothing to do; None: for as long as it takes in what there is."""
     config = state.parent / f"{state.name}-config"
     (config / "dagentd").mkdir(parents=True)
-    if not follow:
+    if calls is not None:
         (config / "dagentd/config.toml").write_text("[agents]\nfollow = []\n")
     environment = {"XDG_STATE_HOME": str(state), "XDG_CONFIG_HOME": str(config)}
     feature = root / ".dagent"
@@ -188,21 +192,32 @@ def _asked(state: Path, root: Path, *, follow: bool) -> _Asked:
     with serving(root, **environment) as served:
         client = served.client
         session = client.call("session.getOrCreate", project=str(root), type="feature", agentType="pm", featureId="f")
-        if not follow:
+        client.call("session.clearMessages", sessionId=session["id"])
+        if calls is None:
+            _wait_until_it_takes_in(client)
+        else:
             settled(client)
         taken: dict[str, list[float]] = {"ping": [], "add": [], "line": []}
         start = time.perf_counter()
-        while len(taken["ping"]) < _ROUNDS or (follow and _takes_in(client)):
-            for _ in range(_ROUNDS // 6):
+        while _takes_in(client) if calls is None else len(taken["ping"]) < calls:
+            for _ in range(_AT_ONCE):
                 taken["ping"].append(_ms(client, "daemon.ping"))
                 taken["add"].append(
                     _ms(client, "session.addMessage", sessionId=session["id"], role="user", content="Hi.")
                 )
                 time.sleep(_BETWEEN)
-            if follow:
+            if calls is None:
                 taken["line"].append(_heard_ms(client, root, f"walrus{len(taken['line'])}"))
         memory = next(line for line in Path(f"/proc/{served.pid}/status").read_text().splitlines() if "VmRSS" in line)
         return _Asked(taken, time.perf_counter() - start, int(memory.split()[1]) / 1000)
+
+
+def _wait_until_it_takes_in(client: Client) -> None:
+    end = time.monotonic() + PATIENCE
+    while not _takes_in(client):
+        if time.monotonic() > end:
+            raise TimeoutError("nothing is taken in")
+        time.sleep(0.01)
 
 
 def _takes_in(client: Client) -> bool:
