@@ -22,9 +22,9 @@ _WORDS = re.compile(
     r"|(?:stays?|stay|remains?|remain|bleibt|bleiben|queda|quedan|reste|restent)\b.{0,30}?\b(?:as|untouched|unchanged"
     r"|wie|so|unangetastet|unverändert|como|igual|iguales|tal|intact\w*|inchangée?s?|tels?|telles?)|(?:wird"
     r"|werden) .{0,30}?nicht (?:angefasst|geändert|verändert|gelöscht|umbenannt)|nicht anfassen|no se (?:toc|cambi"
-    r"|modific|borr|elimin|renombr)\w+|on ne \w+ pas|i(?:'d| would) (?:like|prefer|rather|go)|(?:don'?t"
-    r"|do not) (?:want|need)|(?<=\w )without|nie|niemals|immer|muss|müssen|soll|sollen|nur|stattdessen|statt|darf"
-    r"|dürfen|verwende|benutze|lass|kein|keine|keinen|keiner|keinem|keines|nunca|siempre|debe|deben|debes|sólo|solo"
+    r"|modific|borr|elimin|renombr)\w+|no l[aeo]s? \w+[ae]s|on ne \w+ pas|i(?:'d| would) (?:like|prefer|rather|go)"
+    r"|(?:don'?t|do not) (?:want|need)|(?<=\w )without|nie|niemals|immer|muss|müssen|soll|sollen|nur|stattdessen"
+    r"|statt|darf|dürfen|verwende|benutze|lass|kein|keine|keinen|keiner|keinem|keines|nunca|siempre|debe|deben|debes|sólo|solo"
     r"|en lugar de|en vez de|usa|utiliza|mantén|prefiero|jamais|toujours|doit|doivent|seulement|uniquement|plutôt"
     r"|au lieu|il faut|utilise|utiliser|utilisez|garde|garder|gardez|ne \w+ (?:pas|plus|que))\b"
     r"|不要|不能|不准|不许|别|必须|必須"
@@ -39,7 +39,7 @@ _OPENING = re.compile(rf"{_OPENS}(?:{_COMMANDS})\b")
 _MINE = re.compile(
     r"\b(?:i (?:must|have to|should)|muss ich|ich (?:muss|soll|darf)|(?:tengo|tenemos) que|debo|je dois)\b"
 )
-_REACHES = re.compile(r"\b(?:make sure|be sure|ensure)\b")
+_REACHES = re.compile(r"\b(?:make sure|be sure|ensure)\b|\b(?:don'?t|do not) [^,;]*\byet$")
 # An earlier choice that is called wrong. Which it was stands before it, or behind.
 _REGRETS = re.compile(
     r"\b(?:was|were|is|are|fue|fueron|era|war|waren|était)(?: (?:just|really|only|all|echt|doch))?"
@@ -54,7 +54,9 @@ _TELLS = re.compile(
     r"|didn'?t|can'?t|cannot|see|get|got|have|had|has|made|changed|did|was|were|is|am|are|tried|works?|worked|keeps?"
     r"|shows?|showed|fails?|failed)\b(?! (?:(?:not )?to|off limits|want|need|like|no\b|only\b))|(?:the|my|our|his|her"
     r"|their|these|those|all)(?: \w+){1,3} (?:never|always|only|no longer) \w+(?:s|ed)\b|(?:when|if|while|since"
-    r"|because) .{0,40}\bi (?:get|got|see|have)\b|let'?s say|unlike|(?:this|that|it) (?!needs|has\b)\w+s\b)",
+    r"|because) .{0,40}\bi (?:get|got|see|have)\b|let'?s say|unlike|(?:right now|currently|at the moment"
+    r"|today|so far|until now|derzeit|momentan|bisher|ahora mismo|actualmente|actuellement)\b(?!.*\b(?:should|must"
+    r"|never|don'?t|keep|use)\b)|(?:this|that|it) (?!needs|has\b)\w+s\b)",
 )
 _ASKS = re.compile(
     r"(?:what|why|how|where|when does|which|who|is|are|does|do (?:i|we|you)|did|was|were|has|have|any"
@@ -102,7 +104,7 @@ class Order:
 def orders(spoken: Iterable[tuple[str, bool]], source: str) -> Iterator[Order]:
     """Where nobody speaks, only what begins as an order is one. Behind what was wrong comes what holds now."""
     for paragraph, speaks in spoken:
-        said = sentences(paragraph)
+        said = sentences(paragraph) if _may_order(paragraph) else iter(())
         for each in filter(_may_order, said):
             if speaks and _regretted(each):
                 yield Order(trimmed(f"{each} {next(said, '')}", _LONGEST), source)
