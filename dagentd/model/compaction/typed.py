@@ -24,7 +24,7 @@ _MACHINE = re.compile(
       [$❯➜%>]\s|PS\s\S+>|[A-Z]:\\\S*>|>>>\s|\+{3}\s|-{3}\s|@@\s                        # prompts and diffs
     | \[?\d{4}-\d\d-\d\d[T\s]|\[?\d\d:\d\d:\d\d|\w{3}\s+\d+\s\d\d:\d\d                    # clocks
     | (?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s/\S*\W+(?:HTTP/|\d{3}\b)|\d{1,3}(?:\.\d{1,3}){3}\s-\s   # requests
-    | \[?(?:debug|info|warn(?:ing)?|error|trace|fatal|notice)\]?\s*[:|\]]\s                # levels of logs
+    | \[?(?:debug|info|warn(?:ing)?|error|trace|fatal|notice)\]?\s*[:|\]]\s|[A-Z]+:\s{2,}\S   # levels of logs
     | (?:[A-Z]:)?[^\s:]+:\d+(?::\d+)?:\s+(?:\w*(?:error|warning)|note|[A-Z]{1,4}\d{2,4})\b   # compilers and linters
     | (?:error|warning)\[\w+\]:\s|-->\s|\d*\s*\|(?:\s|$)|\s{2,}\w+ing\s\S+\sv?\d          # and what they show of a file
     | at\s+\S+.*(?:[\w.]:\d+\)?\s*$|\(<anonymous>\))|File\s".+",\sline\s\d+(?:,\sin\b|\s*$)|Traceback
@@ -44,8 +44,8 @@ _LETTERS = re.compile(r"[^\W\d_]")
 _END = re.compile(r"[.!?][\"')\]]*(?=\s)|[。！？]|\n")
 BULLET = re.compile(r"\A\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _ABBREVIATED = (
-    "e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "Mr.", "Dr.", "...", "bzw.", "z.B.", "ca.", "Nr.", "eig.", "evtl.",
-    "ggf.", "bspw.", "inkl.", "usw.", "p. ej.", "p.ej.",
+    "e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "incl.", "resp.", "esp.", "Mr.", "Dr.", "...", "bzw.", "z.B.",
+    "ca.", "Nr.", "eig.", "evtl.", "ggf.", "bspw.", "inkl.", "usw.", "p. ej.", "p.ej.",
 )  # fmt: skip
 # Who speaks of themselves or to somebody; a long paragraph without it is a report that was pasted.
 _SPEAKS = re.compile(

@@ -64,7 +64,7 @@ def test_what_a_compiler_or_a_linter_warns_of_is_no_user() -> None:
     found = record(
         user(
             "/venv/sklearn/validation.py:605: FutureWarning: Never pass sparse frames, use to_numpy.\n"
-            "  warnings.warn(\n\nsrc/a.c:12:3: error: always return\n\nshall I care? :("
+            "  warnings.warn(\n\nHINT:  Must be superuser.\n\nsrc/a.c:12:3: error: always return\n\nshall I care? :("
         ),
         agent("It is harmless: the frame is dense."),
     )
@@ -585,6 +585,7 @@ def test_what_stays_as_it_is_is_an_order(order: str) -> None:
     "told",
     [
         "the legend stays cut off after a reload", "I must ask my boss about that first", "muss ich ihn erst fragen",
+        "die Liste springt immer noch nach oben",
         "el fichero no se guarda cuando pulso el boton", "use that to center it",
         "Right now the route always refunds it all",
     ],
@@ -666,7 +667,10 @@ def test_what_a_user_asks_somebody_else_is_pending_until_they_name_them_again(pu
         user(f"{put_off} Write the docs meanwhile."), agent("They are written."), user("go on"), agent("I did."),
         user("Now squash everything into one commit, with a line in the changelog."), agent("It is one commit."),
     )  # fmt: skip
+    half = record(user("Look at the locks."), agent("A lock is a file."), user(f"{put_off} Write the docs meanwhile."))
+    rest = record(agent("They are written."), user("Now squash it all into one commit."), agent("Done."), before=half)
     [pending] = listed(first, "pending")
+    assert listed(rest, "pending") == [pending]
     assert pending.endswith(f"They are written. Not answered yet: {put_off}")
     assert listed(record(user(taken_up), agent("Good."), before=first), "pending") == []
 
@@ -675,6 +679,7 @@ def test_what_the_last_words_say_comes_next_is_the_next_step_and_what_failed_is_
     talk = user("Read the plans from a file."), agent("They are read from plans.yaml.\n\nNext, I'll write the docs.")
     assert record(*talk).next == "Write the docs."
     found = record(*talk, user("Is it right on Windows?"), agent("I can't tell: the target is missing. Want a job?"))
+    assert listed(record(*talk), "inProgress")[0].endswith("plans.yaml. Next, I'll write the docs.")
     assert found.next == "" and listed(found, "inProgress")[0].endswith("I can't tell: the target is missing.")
 
 
@@ -696,6 +701,11 @@ def test_a_call_and_its_result_in_two_messages_without_ids_belong_together() -> 
     ]
     found = record(user("Lint it."), talk, agent("One finding."))
     assert [each.partition(" failed")[0] for each in listed(found, "blockers")] == ["`golangci-lint run ./...`"]
+
+
+def test_an_abbreviation_ends_no_order() -> None:
+    order = "Keep the behaviour identical incl. the order of the draws."
+    assert listed(record(user(f"Unify it. {order}"), agent("Done.")), "decisions") == [order]
 
 
 def test_any_program_that_lints_or_tests_by_its_own_word_is_a_check() -> None:

@@ -23,12 +23,12 @@ _WORDS = re.compile(
     r"|wie|so|unangetastet|unverändert|como|igual|iguales|tal|intact\w*|inchangée?s?|tels?|telles?)|(?:wird"
     r"|werden) .{0,30}?nicht (?:angefasst|geändert|verändert|gelöscht|umbenannt)|nicht anfassen|no se (?:toc|cambi"
     r"|modific|borr|elimin|renombr)\w+|no l[aeo]s? \w+[ae]s|on ne \w+ pas|i(?:'d| would) (?:like|prefer|rather|go)"
-    r"|(?:don'?t|do not) (?:want|need)|(?<=\w )without|nie|niemals|immer|muss|müssen|soll|sollen|nur|stattdessen"
-    r"|statt|darf|dürfen|verwende|benutze|lass|kein|keine|keinen|keiner|keinem|keines|nunca|siempre|debe|deben|debes|sólo|solo"
-    r"|en lugar de|en vez de|usa|utiliza|mantén|prefiero|jamais|toujours|doit|doivent|seulement|uniquement|plutôt"
-    r"|au lieu|il faut|utilise|utiliser|utilisez|garde|garder|gardez|ne \w+ (?:pas|plus|que))\b"
-    r"|不要|不能|不准|不许|别|必须|必須"
-    r"|一定要|务必|只能|只用|只要|总是|始终|永远|绝不|禁止|改用|请用|使用|保持|不得|しないで|ないで|必ず|絶対|だけ|のみ|使って|使う|てはいけない|べき|代わりに|ではなく",
+    r"|(?:don'?t|do not) (?:want|need)|(?<=\w )without|nie|niemals|(?<!noch )immer(?! noch)|muss|müssen|soll|sollen"
+    r"|nur|stattdessen|statt|darf|dürfen|verwende|benutze|lass|kein|keine|keinen|keiner|keinem|keines|nunca|siempre"
+    r"|debe|deben|debes|sólo|solo|en lugar de|en vez de|usa|utiliza|mantén|prefiero|jamais|toujours|doit|doivent"
+    r"|seulement|uniquement|plutôt|au lieu|il faut|utilise|utiliser|utilisez|garde|garder|gardez|ne \w+ (?:pas|plus"
+    r"|que))\b|不要|不能|不准|不许|别|必须|必須|一定要|务必|只能|只用|只要|总是|始终|永远|绝不|禁止|改用|请用|使用|保持|不得|しないで|ないで|必ず|絶対|だけ|のみ|使って|使う|てはいけない"
+    r"|べき|代わりに|ではなく",
 )  # fmt: skip
 _COMMANDS = (
     r"do not|don'?t|dont|use(?! (?:this|that|it|these|those)\b)|keep|no(?! (?:problem|worries|idea|better|worse|change"

@@ -126,8 +126,10 @@ def _write_turns(writer: _Writer, found: Sequence[Exchange]) -> None:
         found = found[1:]
         if earlier:
             name, before, ids = earlier[-1]
-            before, ended = before.partition(_OPEN)[0], text.rpartition(ARROW)[2]
-            earlier[-1] = name, f"{asked_of(before)}{ARROW}{ended}" if ended else before, [*ids, *sources]
+            before, _, question = before.partition(_OPEN)
+            ended = text.rpartition(ARROW)[2] or before.partition(ARROW)[2]
+            put_off = f"{_OPEN}{question}" if _PUTS_OFF.search(question) and _OPEN not in ended else ""
+            earlier[-1] = name, f"{asked_of(before)}{ARROW}{ended}{put_off}", [*ids, *sources]
         elif text:
             earlier = [("completed", text, sources)]
     for at, (name, text, sources) in enumerate(every := [*earlier, *told]):
@@ -173,18 +175,17 @@ def _is_link(each: Exchange, last: Exchange) -> bool:
 
 def _told(each: Exchange, last: bool) -> tuple[str, str, list[str]]:
     most = _ENDED * 2 if last else _ENDED
-    ended, source = ("", "") if each.stopped and not each.asked else ending(each.said, most)
+    ended, source = ("", "") if each.stopped and not each.asked else ending(each.said, most, last)
     made = "; ".join(f"{sha} {subject}" for sha, subject in [*progress.commits(each.uses)][-_NAMED:])
     ended = f"{ended} {COMMIT}{made})".strip() if made else ended
     put_off = (one for one in sentences(each.asked[:_HEARD]) if each.spoken and _PUTS_OFF.search(one))
-    question = choice(each.said) if last or "?" in each.asked else ""
-    if question := next(put_off, question):
-        ended = f"{ended}{_OPEN}{trimmed(question, _ENDED)}".strip()
     # What an internal message demands is no decision, and stands nowhere else.
     asked = "" if _IDLE.match(each.asked) else trimmed(_beside_orders(each), _ASKED if each.spoken else 4 * _ASKED)
     if each.wordless and (line := telling(each.pasted, or_last=False)):
         asked = f"(pasted) {line}"
     text = ARROW.join(filter(None, (asked, ended)))
+    if question := (choice(each.said) if last or "?" in each.asked else "") or next(put_off, ""):
+        text += f"{_OPEN}{trimmed(question, _ENDED)}"
     name = "pending" if asked and not each.answered and not each.stopped else "completed"
     return name, text, [*each.sources, *([source] if source else [])]
 
