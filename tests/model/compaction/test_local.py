@@ -749,6 +749,15 @@ def test_of_very_many_orders_each_is_compared_only_with_those_that_share_its_rar
     assert "m1999" not in [one.source for one in kept] and len(kept) == 2000
 
 
+def test_what_is_put_off_all_the_time_is_compared_with_what_each_message_says_once() -> None:
+    said = [part for at in range(300) for part in (user(f"Let me ask Priya{at:03} about table{at}."), agent("It is big."))]
+    asked = list[str]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orders, "content", lambda text, real=orders.content: asked.append(text) or real(text))
+        found = record(*said, room=50_000)
+    assert len(listed(found, "pending")) == 299 and len(asked) < 5 * 300
+
+
 def test_orders_that_no_checkpoint_has_room_for_are_counted_and_the_newest_stay() -> None:
     said = [user(f"Never call table{at} from thread{at % 7}.") for at in range(3000)]
     turns = [turn({**raw, "id": f"m{at}"}) for at, raw in enumerate(one for part in said for one in part)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dagentd.model.compaction.evidence import Check, ToolUse
-from dagentd.model.compaction.local.orders import Order, orders
+from dagentd.model.compaction.local import orders as orders_of
 from dagentd.model.compaction.turns import Turn
 from dagentd.model.compaction.typed import COMMAND, Typed, typed
 
@@ -46,8 +46,12 @@ class Exchange:
     wordless: bool = False
 
     @cached_property
-    def orders(self) -> list[Order]:
-        return [*orders(self.spoken, self.sources[0] if self.sources else "")]
+    def orders(self) -> list[orders_of.Order]:
+        return [*orders_of.orders(self.spoken, self.sources[0] if self.sources else "")]
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        return orders_of.content(self.asked)
 
     @property
     def answered(self) -> bool:

@@ -129,26 +129,26 @@ def _write_turns(writer: _Writer, found: Sequence[Exchange]) -> None:
             before, _, question = before.partition(_OPEN)
             ended = text.rpartition(ARROW)[2] or before.partition(ARROW)[2]
             put_off = f"{_OPEN}{question}" if _PUTS_OFF.search(question) and _OPEN not in ended else ""
-            earlier[-1] = name, f"{asked_of(before)}{ARROW}{ended}{put_off}", [*ids, *sources]
+            earlier[-1] = name, ARROW.join(filter(None, (asked_of(before), ended))) + put_off, [*ids, *sources]
         elif text:
             earlier = [("completed", text, sources)]
     for at, (name, text, sources) in enumerate(every := [*earlier, *told]):
         last = at == len(every) - 1
         if not last and _OPEN in text:
-            is_open = _is_open(text, [each.asked for each in found[max(0, at + 1 - len(earlier)) :] if each.asked])
+            is_open = _is_open(text, [each for each in found[max(0, at + 1 - len(earlier)) :] if each.asked])
             name, text = ("pending", text) if is_open else ("completed", text.partition(_OPEN)[0])
         writer.put("inProgress" if last else "completed" if name == "inProgress" else name, text, sources, "turn")
 
 
-def _is_open(text: str, said: Sequence[str]) -> bool:
+def _is_open(text: str, said: Sequence[Exchange]) -> bool:
     """Whether a choice stands that the user raised: nothing that they said since is an answer. Right behind it that is
     anything short, or with a word of it; later it has more of them."""
     turn, _, question = text.partition(_OPEN)
     words, asked = orders.content(question), orders.content(asked_of(turn))
-    later = max((len(words & orders.content(each)) for each in said), default=0) >= _SHARED
+    later = any(len(words & each.content) >= _SHARED for each in said)
     if _PUTS_OFF.search(question):
-        return not later and not any(name in each for name in _NAME.findall(question) for each in said)
-    at_once = said and (len(said[0].split()) < _ANSWER or not (words | asked).isdisjoint(orders.content(said[0])))
+        return not later and not any(name in each.asked for name in _NAME.findall(question) for each in said)
+    at_once = said and (len(said[0].asked.split()) < _ANSWER or not (words | asked).isdisjoint(said[0].content))
     return "?" in asked_of(turn) and not words.isdisjoint(asked) and not at_once and not later
 
 
