@@ -603,6 +603,7 @@ def test_what_is_told_of_or_is_ones_own_to_do_is_no_order(told: str) -> None:
             "I was wrong about the profile likelihood: too slow. Bootstrap.",
         ),
         ("nur der Brother druckt die Etiketten", "der Brother war quatsch, die gehen ab. Die Druckerei macht sie."),
+        ("Use utf-8-sig for the file.", "The utf-8-sig wasn't a good idea, SAP chokes. Leave the mark out."),
         ("Para las portadas usa la API de OpenLibrary", "Lo de OpenLibrary fue un error. Las sube la bibliotecaria."),
     ],
 )
@@ -622,6 +623,9 @@ def test_what_was_to_be_reached_once_is_told_with_its_turn_and_a_rule_stays() ->
     )  # fmt: skip
     assert listed(first, "decisions") == [lasting, "Make sure the report has a title"]
     assert "Ensure that all dates are in UTC. → All 12 dates are in UTC." in listed(first, "completed")
+    wrong = user("The scheme of the address is wrong. It should be file://."), agent("It is file:// now.")
+    told = record(*wrong, user("Next."), agent("Here."), user("They should never be logged."), agent("No."))
+    assert listed(told, "decisions") == ["They should never be logged."] and "It should be file://." in everything(told)
     once = user("Think about the PIN, but don't code yet"), agent("There are three ways."), user("The first. Build it.")
     assert listed(record(*once, agent("It is built.")), "decisions") == []
     then = record(agent("The report has one."), user("Good. Next the index."), agent("It is there."), before=first)
@@ -750,7 +754,9 @@ def test_of_very_many_orders_each_is_compared_only_with_those_that_share_its_rar
 
 
 def test_what_is_put_off_all_the_time_is_compared_with_what_each_message_says_once() -> None:
-    said = [part for at in range(300) for part in (user(f"Let me ask Priya{at:03} about table{at}."), agent("It is big."))]
+    said = [
+        part for at in range(300) for part in (user(f"Let me ask Priya{at:03} about table{at}."), agent("It is big."))
+    ]
     asked = list[str]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orders, "content", lambda text, real=orders.content: asked.append(text) or real(text))

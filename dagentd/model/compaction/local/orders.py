@@ -39,12 +39,17 @@ _OPENING = re.compile(rf"{_OPENS}(?:{_COMMANDS})\b")
 _MINE = re.compile(
     r"\b(?:i (?:must|have to|should)|muss ich|ich (?:muss|soll|darf)|(?:tengo|tenemos) que|debo|je dois)\b"
 )
-_REACHES = re.compile(r"\b(?:make sure|be sure|ensure)\b|\b(?:don'?t|do not) [^,;]*\byet$")
+# What only "it" should be, is said of what was at hand.
+_REACHES = re.compile(
+    r"\b(?:make sure|be sure|ensure)\b|\b(?:don'?t|do not) [^,;]*\byet$"
+    r"|^(?:(?:and|but|so|no|ok(?:ay)?|yes|hm+),? )*(?:it|this|that|they|these|those) should\b"
+)
 # An earlier choice that is called wrong. Which it was stands before it, or behind.
 _REGRETS = re.compile(
-    r"\b(?:was|were|is|are|fue|fueron|era|war|waren|était)(?: (?:just|really|only|all|echt|doch))?"
-    r"(?: (?:a|the|ein|eine|una))? (?:mistake|mistakes|nonsense|un error|une erreur|quatsch|unsinn|fehler|mala idea"
-    r"|(?:wrong|bad) (?:choice|call|idea))\b|\b(?:wrong|mistaken) about (?P<of>[^,;:.]+)|(?:是个?错误|は間違い|は失敗)"
+    r"\b(?:was|were|is|are|fue|fueron|era|war|waren|était)(?: (?:just|really|only|all|echt|doch))?(?: (?:a|the|ein"
+    r"|eine|una))? (?:mistake|mistakes|nonsense|un error|une erreur|quatsch|unsinn|fehler|mala idea|(?:wrong"
+    r"|bad) (?:choice|call|idea))\b|\b(?:wasn'?t|was not|no (?:fue|era)|war keine|n'était pas)(?: an?| une)? (?:good"
+    r"|buena|gute|bonne) (?:idea|idee|idée)\b|\b(?:wrong|mistaken) about (?P<of>[^,;:.]+)|(?:是个?错误|は間違い|は失敗)"
 )
 _SHOULD = re.compile(r"\bshould\b(?! (?:work|be (?:fine|ok)|i\b|we\b))")
 # Said of what is: who sees, gets or has a thing orders nothing by it.
