@@ -10,9 +10,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 # A tag with a hyphen is a wrapper of the program, as in <system-reminder>; nobody types one. Others hold a paste.
 _WRAPPED = re.compile(
     r"<([a-z]+(?:[-_][a-z]+)+|files?|documents?|details|source|output|stdout|stderr|log|tool|result|pre|code|blockquote)"
-    r"\b[^>]*>.*?(?:</\1>|\Z)|(?m:^And got this output:$).*",  # the last is aider's, behind a command that it ran
+    r"\b[^>]*>.*?(?:</\1>|\Z)",
     re.S,
 )
+_OUTPUT = "\nAnd got this output:\n"  # aider's words, behind a command that it ran
 _NOTICE = re.compile(
     r"^\s*(?:\[(?:Request|Response|Tool use|Image|Pasted|Attached)\b[^\]]*\]|-{3,}|/[a-z-]+|Caveat: .*)\s*$", re.M
 )
@@ -22,17 +23,19 @@ _MACHINE = re.compile(
     r"""^\s*(?:
       [$❯➜%>]\s|PS\s\S+>|[A-Z]:\\\S*>|>>>\s|\+{3}\s|-{3}\s|@@\s                        # prompts and diffs
     | \[?\d{4}-\d\d-\d\d[T\s]|\[?\d\d:\d\d:\d\d|\w{3}\s+\d+\s\d\d:\d\d                    # clocks
-    | (?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s/\S*\W+(?:HTTP/|\d{3}\b)|\d{1,3}(?:\.\d{1,3}){3}\b   # requests
-    | \[?(?:debug|info|warn(?:ing)?|error|trace|fatal|notice)\]?\s*[:|\]]\s                # levels of logs
+    | (?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s/\S*\W+(?:HTTP/|\d{3}\b)|\d{1,3}(?:\.\d{1,3}){3}\s-\s   # requests
+    | \[?(?:debug|info|warn(?:ing)?|error|trace|fatal|notice)\]?\s*[:|\]]\s|[A-Z]+:\s{2,}\S   # levels of logs
     | (?:[A-Z]:)?[^\s:]+:\d+(?::\d+)?:\s+(?:\w*(?:error|warning)|note|[A-Z]{1,4}\d{2,4})\b   # compilers and linters
-    | at\s+\S+.*[:(]\d+|File\s".+",\sline|Traceback|\w*(?:Error|Exception|Warning):\s      # traces
+    | (?:error|warning)\[\w+\]:\s|-->\s|\d*\s*\|(?:\s|$)|\s{2,}\w+ing\s\S+\sv?\d          # and what they show of a file
+    | at\s+\S+.*(?:[\w.]:\d+\)?\s*$|\(<anonymous>\))|File\s".+",\sline\s\d+(?:,\sin\b|\s*$)|Traceback
+    | \w*(?:Error|Exception|Warning):\s                                                   # traces
     | npm\s(?:ERR!|WARN|notice|error)|E\s{2,}\S|test\s\S+\s\.{3}\s|test\sresult:|thread\s'.*panicked|running\s\d+\stest
-    | (?:PASS|FAIL|FAILED|ok|PASSED)\s+\S+[./:]|={4,}|-{5,}|_{4,}|\d+\s(?:passed
-    |failed|errors?|warnings?)\b
+    | (?-i:PASS|FAIL|FAILED|PASSED)\s+\S+[./:]|ok\s(?:\s+\S|\d+\s-)|={4,}|-{5,}|_{4,}
+    | \d+\s(?:passed|failed|errors?|warnings?)(?:,\s\d|\s(?:in\s\d|found|generated)|\W*$)   # counts
     | (?:import|from\s\S+\simport|def|class|return|const|let|var|function|func|package|public|private|static
-    |async\sdef|if|for|while|elif|else|try|except)\b[^.?!]*[:;{(]\s*$
-    | [\w.\[\]"'>-]+\s*(?:=|:=|\+=|=>)\s*\S|"?[\w.-]+"?\s*:\s*(?:["'\[{]|\d+,?$|true|false|null)   # assignments, fields
-    | [{}()\[\];]+,?\s*$|[\w.]+\(\s*$|</?[A-Za-z][^>]*>|\#!|//|/\*|\*\s@|\|.*\|\s*$|[│├└┌╭╰─━]|[📁📤🔍📂📄✅❌⚠✓✗✖●⎿⏺]
+    |async\sdef|if|for|while|elif|else|try|except|with)\b(?:[^.?!]*[;{(]|(?:\s*\S*|[^.?!]*(?:[=()\[\]<>]|\sin\s)[^.?!]*):)\s*$
+    | [\w.\[\]"'>-]+\s*(?:=|:=|\+=|=>)\s*\S|"?[\w.-]+"?\s*:\s*(?:["'][^"']*["'],?\s*$|[\[{]|\d+,?$|true|false|null)
+    | [{}()\[\];]+,?\s*$|[\w.]+\(\s*$|</?[A-Za-z][^>]*>(?:.*[>}])?\s*$|\#!|//|/\*|\*\s@|\|.*\|\s*$|[│├└┌╭╰─━]|[✓✗✖●⎿⏺]
     )""",
     re.X | re.I,
 )  # fmt: skip
@@ -41,8 +44,8 @@ _LETTERS = re.compile(r"[^\W\d_]")
 _END = re.compile(r"[.!?][\"')\]]*(?=\s)|[。！？]|\n")
 BULLET = re.compile(r"\A\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _ABBREVIATED = (
-    "e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "Mr.", "Dr.", "...", "bzw.", "z.B.", "ca.", "Nr.", "eig.", "evtl.",
-    "ggf.", "bspw.", "inkl.", "usw.", "p. ej.", "p.ej.",
+    "e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "incl.", "resp.", "esp.", "Mr.", "Dr.", "...", "bzw.", "z.B.",
+    "ca.", "Nr.", "eig.", "evtl.", "ggf.", "bspw.", "inkl.", "usw.", "p. ej.", "p.ej.",
 )  # fmt: skip
 # Who speaks of themselves or to somebody; a long paragraph without it is a report that was pasted.
 _SPEAKS = re.compile(
@@ -75,9 +78,10 @@ class Typed:
 
 def typed(words: str) -> Typed:
     text = _CONTROL.sub("", words.replace("\r", ""))
-    if "<" in text or "got this output:" in text:
+    if "<" in text:
         text = _WRAPPED.sub("\n", text)
-    pasted = [match[0] for match in FENCE.finditer(text)]
+    text, _, output = text.partition(_OUTPUT)
+    pasted = [*(match[0] for match in FENCE.finditer(text)), output]
     lines = _NOTICE.sub("", FENCE.sub("\n\n", text)).split("\n")
     kept: list[str] = []
     for line, machine in zip(lines, _machine(lines), strict=True):
@@ -85,7 +89,8 @@ def typed(words: str) -> Typed:
         kept.append(own)
         pasted += [behind] if behind else []
     paragraphs = (" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=\s*[-*•]\s)", "\n".join(kept)))
-    return Typed(tuple(each for each in paragraphs if _LETTERS.search(each)), "\n".join(pasted))
+    own = (each.lstrip("# ") for each in paragraphs)
+    return Typed(tuple(each for each in own if _LETTERS.search(each)), "\n".join(filter(None, pasted)))
 
 
 def _before_output(line: str) -> tuple[str, str]:
@@ -98,7 +103,7 @@ def _before_output(line: str) -> tuple[str, str]:
 def is_machine(line: str) -> bool:
     """Whether no person types such a line: output, logs, code."""
     bare = line.rstrip()
-    is_code = bare.endswith((";", "{")) or (bare and line.startswith(("\t", "    ")))
+    is_code = bare.endswith((";", "{")) or (line.startswith(("\t", "    ")) and not BULLET.match(bare))
     in_columns = "   " in bare and len(_COLUMNS.findall(bare)) > 1
     return bool(is_code or in_columns or _MACHINE.match(line) or (bare.count("=") > 2 and _PAIRS.search(bare)))
 

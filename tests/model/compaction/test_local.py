@@ -64,13 +64,31 @@ def test_what_a_compiler_or_a_linter_warns_of_is_no_user() -> None:
     found = record(
         user(
             "/venv/sklearn/validation.py:605: FutureWarning: Never pass sparse frames, use to_numpy.\n"
-            "  warnings.warn(\n\nsrc/a.c:12:3: error: always return\n\nshall I care? :("
+            "  warnings.warn(\n\nHINT:  Must be superuser.\n\nsrc/a.c:12:3: error: always return\n\nshall I care? :("
         ),
         agent("It is harmless: the frame is dense."),
     )
     assert listed(found, "decisions") == []
     assert "validation.py" not in everything(found) and "warnings.warn" not in everything(found)
     assert "shall I care? :(" in everything(found)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "ok thanks. never push to main", "ok 1. leave the second one for later", "OK great: never touch the schema",
+        "failed again. don't touch the schema", "12 errors now, please fix them but don't change the tests",
+        "2 failed again! use the old parser", "192.168.1.4 is the live server, never touch it",
+        "<App /> must never render twice on scroll", 'Important: "main" must never be pushed to',
+        "at the moment it has 3 workers (2 of them idle), keep it so", "at 10:30 the job runs, never start it before",
+        "with the old parser: never use more than 4 MB", "❌ never do that to a user", "For the tests: never use mocks",
+        'File "a.py", line 3 is wrong, don\'t touch the rest', "    - never parse HTML by hand",
+    ],
+)  # fmt: skip
+def test_a_line_that_begins_like_output_and_goes_on_as_words_is_the_users(order: str) -> None:
+    found = record(user("Please change the parser."), agent("It is changed."), user(order), agent("Noted."))
+    [decision] = listed(found, "decisions")
+    assert order.endswith(decision)
 
 
 def test_words_typed_into_a_refused_call_are_the_users() -> None:
@@ -553,7 +571,8 @@ def test_a_route_that_a_user_types_is_no_log_and_the_order_behind_it_is_kept() -
     "order",
     [
         "La tabla facturas_2019 no se toca, la lee otro programa.", "Column names stay as they are, reports read them.",
-        "Die Dateien selber bleiben bitte unangetastet.", "Les noms des colonnes restent tels quels.",
+        "La migración no la ejecutes tú.", "Die Dateien selber bleiben bitte unangetastet.",
+        "Les noms des colonnes restent tels quels.",
         "Der Ordner export wird bitte nicht angefasst.", "The ledger is not to be changed.", "Please nix mit Docker.",
         "The scheduler is off limits, it is theirs.",
     ],
@@ -566,7 +585,9 @@ def test_what_stays_as_it_is_is_an_order(order: str) -> None:
     "told",
     [
         "the legend stays cut off after a reload", "I must ask my boss about that first", "muss ich ihn erst fragen",
+        "die Liste springt immer noch nach oben",
         "el fichero no se guarda cuando pulso el boton", "use that to center it",
+        "Right now the route always refunds it all",
     ],
 )  # fmt: skip
 def test_what_is_told_of_or_is_ones_own_to_do_is_no_order(told: str) -> None:
@@ -582,6 +603,7 @@ def test_what_is_told_of_or_is_ones_own_to_do_is_no_order(told: str) -> None:
             "I was wrong about the profile likelihood: too slow. Bootstrap.",
         ),
         ("nur der Brother druckt die Etiketten", "der Brother war quatsch, die gehen ab. Die Druckerei macht sie."),
+        ("Use utf-8-sig for the file.", "The utf-8-sig wasn't a good idea, SAP chokes. Leave the mark out."),
         ("Para las portadas usa la API de OpenLibrary", "Lo de OpenLibrary fue un error. Las sube la bibliotecaria."),
     ],
 )
@@ -601,6 +623,11 @@ def test_what_was_to_be_reached_once_is_told_with_its_turn_and_a_rule_stays() ->
     )  # fmt: skip
     assert listed(first, "decisions") == [lasting, "Make sure the report has a title"]
     assert "Ensure that all dates are in UTC. → All 12 dates are in UTC." in listed(first, "completed")
+    wrong = user("The scheme of the address is wrong. It should be file://."), agent("It is file:// now.")
+    told = record(*wrong, user("Next."), agent("Here."), user("They should never be logged."), agent("No."))
+    assert listed(told, "decisions") == ["They should never be logged."] and "It should be file://." in everything(told)
+    once = user("Think about the PIN, but don't code yet"), agent("There are three ways."), user("The first. Build it.")
+    assert listed(record(*once, agent("It is built.")), "decisions") == []
     then = record(agent("The report has one."), user("Good. Next the index."), agent("It is there."), before=first)
     assert listed(then, "decisions") == [lasting] and "title" in everything(then)
 
@@ -618,6 +645,84 @@ def test_a_question_that_the_user_puts_off_is_pending_until_they_answer_it() -> 
     assert len(listed(then, "pending")) == 1
     last = record(user("Ingrid says: leave the short ones out and weight the others."), agent("Done."), before=then)
     assert listed(last, "pending") == [] and "Not answered" not in everything(last)
+
+
+@pytest.mark.parametrize("answer", ["A query then. As CSV, with semicolons, because they read it in Excel.", "a query"])
+def test_who_takes_up_a_word_of_their_own_question_has_answered_it(answer: str) -> None:
+    found = record(
+        user("I want a report of the gaps. Do we find the gaps when we import, or with a query?"),
+        agent("A query is always right. Do you want the report as CSV or on the screen?"), user(answer),
+        agent("The report is a query."), user("Now the table of sites, with the depth of each."), agent("It is there."),
+    )  # fmt: skip
+    assert listed(found, "pending") == []
+
+
+@pytest.mark.parametrize(
+    ("put_off", "taken_up"),
+    [
+        ("Let me ask Priya whether anybody is on that version.", "Priya says nobody is, so drop it."),
+        ("Das muss ich erst Jonas fragen.", "Laut Jonas ist es egal."),
+        ("No lo sé, lo pregunto el lunes a Joan.", "Joan dice que no importa."),
+    ],
+)
+def test_what_a_user_asks_somebody_else_is_pending_until_they_name_them_again(put_off: str, taken_up: str) -> None:
+    first = record(
+        user("Look at the locks please, they stay behind."), agent("A lock is a file, nobody removes it."),
+        user(f"{put_off} Write the docs meanwhile."), agent("They are written."), user("go on"), agent("I did."),
+        user("Now squash everything into one commit, with a line in the changelog."), agent("It is one commit."),
+    )  # fmt: skip
+    half = record(user("Look at the locks."), agent("A lock is a file."), user(f"{put_off} Write the docs meanwhile."))
+    rest = record(agent("They are written."), user("Now squash it all into one commit."), agent("Done."), before=half)
+    [pending] = listed(first, "pending")
+    assert listed(rest, "pending") == [pending]
+    assert pending.endswith(f"They are written. Not answered yet: {put_off}")
+    assert listed(record(user(taken_up), agent("Good."), before=first), "pending") == []
+
+
+def test_what_the_last_words_say_comes_next_is_the_next_step_and_what_failed_is_no_offer() -> None:
+    talk = user("Read the plans from a file."), agent("They are read from plans.yaml.\n\nNext, I'll write the docs.")
+    assert record(*talk).next == "Write the docs."
+    found = record(*talk, user("Is it right on Windows?"), agent("I can't tell: the target is missing. Want a job?"))
+    assert listed(record(*talk), "inProgress")[0].endswith("plans.yaml. Next, I'll write the docs.")
+    assert found.next == "" and listed(found, "inProgress")[0].endswith("I can't tell: the target is missing.")
+
+
+def test_an_internal_request_is_told_at_length_for_its_demands_are_no_decisions() -> None:
+    told = "# Task: limits\n\n" + "\n".join(f"- Do not change part {at} of the public interface." for at in range(12))
+    message = {"role": "user", "content": told, "metadata": {"internal": True, "originalType": "task_prompt"}}
+    found = record([message], agent("The limits are in place."), user("Good, thank you for that."), agent("Fine."))
+    assert listed(found, "decisions") == []
+    assert listed(found, "completed")[0].startswith("Task: limits Do not change part 0")
+    assert "part 11 of the public interface. → The limits are in place." in listed(found, "completed")[0]
+
+
+def test_a_call_and_its_result_in_two_messages_without_ids_belong_together() -> None:
+    call = {"name": "run_command", "input": {"command": "golangci-lint run ./..."}}
+    result = {"name": "run_command", "result": "limit.go:41:9: Error return value is not checked\nexit status 1"}
+    talk = [
+        {"role": role, "content": "", "metadata": {"internal": True, "originalType": kind, "toolUse": use}}
+        for role, kind, use in (("assistant", "tool_use", call), ("user", "tool_result", result))
+    ]
+    found = record(user("Lint it."), talk, agent("One finding."))
+    assert [each.partition(" failed")[0] for each in listed(found, "blockers")] == ["`golangci-lint run ./...`"]
+
+
+def test_an_abbreviation_ends_no_order() -> None:
+    order = "Keep the behaviour identical incl. the order of the draws."
+    assert listed(record(user(f"Unify it. {order}"), agent("Done.")), "decisions") == [order]
+
+
+def test_any_program_that_lints_or_tests_by_its_own_word_is_a_check() -> None:
+    failing = ran("npx redocly lint docs/api.yaml", "Validation failed with 1 error.\nCan't resolve $ref", failed=True)
+    found = record(user("Write the interface down."), failing, ran("git check-ignore x", "fatal: no", failed=True))
+    assert [each.partition(" failed")[0] for each in listed(found, "blockers")] == ["`npx redocly lint docs/api.yaml`"]
+
+
+def test_output_behind_a_command_that_a_user_ran_is_a_check() -> None:
+    output = "E   OperationalError: no such table\n1 failed, 9 passed"
+    ran_it = user(f"I ran this command:\n\npytest -q\n\nAnd got this output:\n\n{output}")
+    [blocker] = listed(record(user("Add a test."), agent("It is there."), ran_it, agent("No table.")), "blockers")
+    assert blocker == "`tests` failed when last run: 1 failed, 9 passed E OperationalError: no such table"
 
 
 def test_the_program_before_an_error_is_output_too() -> None:
@@ -646,6 +751,17 @@ def test_of_very_many_orders_each_is_compared_only_with_those_that_share_its_rar
     assert 0 < len(sizes) < 20 * len(said)
     assert [one.source for one in kept].count("m5") == 1 and kept[-2].source == "m5"  # where it was said last
     assert "m1999" not in [one.source for one in kept] and len(kept) == 2000
+
+
+def test_what_is_put_off_all_the_time_is_compared_with_what_each_message_says_once() -> None:
+    said = [
+        part for at in range(300) for part in (user(f"Let me ask Priya{at:03} about table{at}."), agent("It is big."))
+    ]
+    asked = list[str]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orders, "content", lambda text, real=orders.content: asked.append(text) or real(text))
+        found = record(*said, room=50_000)
+    assert len(listed(found, "pending")) == 299 and len(asked) < 5 * 300
 
 
 def test_orders_that_no_checkpoint_has_room_for_are_counted_and_the_newest_stay() -> None:

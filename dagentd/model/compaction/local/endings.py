@@ -24,24 +24,30 @@ _GREETS = re.compile(
 )
 # Offers, intentions, advice and what leads to code: nothing is stated by them.
 _IDLE = re.compile(
-    r"(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|i can|i could|i'd|i would|now i|first"
-    r"|next|then|finally|here(?:'s| is| are)|to (?:do|fix|make|use|run|test|add|implement|resolve|address|check|ensure"
-    r"|handle|achieve)|you can|you could|you may|you might|you need|you should|you'll|you would|if (?:you|the|this"
-    r"|that|it|any)|make (?:sure|these|the|this)|try|please|would you|want me|do you|does this|shall|should (?:i|we)"
-    r"|can you|could you|is there|what|how|which|when you|once you|after (?:this|these|making|that)|for example|note"
-    r"|remember|run|apply|see|looking at|based on|this (?:should|will|would|ensures|approach|change|way|version)"
+    r"(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|i can(?!['’]t)|i could|i'd|i would"
+    r"|now i|first|next|then|finally|here(?:'s| is| are)|to (?:do|fix|make|use|run|test|add|implement|resolve|address"
+    r"|check|ensure|handle|achieve)|you can(?!['’]t)|you (?:could|may|might|need|should|would)|you'll|if (?:you|the"
+    r"|this|that|it|any)|make (?:sure|these|the|this)|try|please|would you|want me|do you|does this|shall|should (?:i"
+    r"|we)|(?:can|could) you|is there|what|how|which|when you|once you|after (?:this|these|making|that)|for example"
+    r"|note|remember|run|apply|see|looking at|based on|this (?:should|will|would|ensures|approach|change|way|version)"
     r"|these changes|with (?:these|this)|by (?:making|doing|using)|no response|key changes|changes|summary|sources?"
     r"|feel free|happy|hope|replace|in this|in your|soll ich|möchtest|voulez|quieres)\b|\W*$",
 )
 _MARKS = re.compile(r"\A(?:#+\s*|[✅🎉✨🚀]\s*|\d+\.\s+)+")
 _CHOICE = re.compile(r"\b(?:or|oder|ou|o)\b|还是|或者|それとも", re.I)
+_PLANS = re.compile(
+    r"(?:next|then|now i|i'll|i will|i'm going to|i still|still|remaining|let me(?! know)|als nächstes|jetzt|noch"
+    r"|a continuación|ahora|falta|ensuite|je vais|il reste)\b|接下来|下一步|次に",
+)
+_LEAD = re.compile(r"^(?:(?:next|then|now|i'll|i will|i'm going to|i need to|let me)\b[,:]? )+", re.I)
 _LISTED = 5  # points of a list
 
 
-def ending(said: Sequence[tuple[str, str]], most: int) -> tuple[str, str]:
-    """The words and the id of their message; empty if nothing was stated."""
-    stated = ((_stated(words, most), source) for source, words in reversed(said))
-    return next((each for each in stated if each[0]), ("", ""))
+def ending(said: Sequence[tuple[str, str]], most: int, last: bool) -> tuple[str, str]:
+    """The words and the id of their message; empty if nothing was stated. At the very end plans are told with it."""
+    stated = ((words, source) for source, words in reversed(said) if _stated(words, most))
+    words, source = next(stated, ("", ""))
+    return _stated(words, most, last), source
 
 
 def choice(said: Sequence[tuple[str, str]]) -> str:
@@ -51,7 +57,15 @@ def choice(said: Sequence[tuple[str, str]]) -> str:
     return asked[0] if asked and _CHOICE.search(asked[0]) else ""
 
 
-def _stated(words: str, most: int) -> str:
+def planned(said: Sequence[tuple[str, str]]) -> str:
+    """The next step, where the last words tell of one."""
+    last = plain(FENCE.sub("\n", unmarked(said[-1][1])).rstrip().rpartition("\n")[2]) if said else ""
+    told = [*sentences(last)][-1:]
+    plans = told and not told[0].endswith(("?", "？")) and _PLANS.match(told[0].lower())
+    return _capital(_LEAD.sub("", told[0])) if plans else ""
+
+
+def _stated(words: str, most: int, plans: bool = False) -> str:
     kept: list[str] = []
     points = 0  # of a list that may follow
     for line in FENCE.sub("\n", unmarked(words)).split("\n"):
@@ -63,8 +77,8 @@ def _stated(words: str, most: int) -> str:
         if listed and points:
             points -= 1
             kept.append(f"{bare.rstrip('.;,')};")
-        elif listed or not _HEADING.match(line) or bare.rstrip("*").endswith((".", "!")):
-            points = _said(kept, bare, listed, most) or points
+        elif listed or not _HEADING.match(line) or bare.rstrip("*").endswith((".", "!", "?")):
+            points = _said(kept, bare, listed, most, plans) or points
         else:
             points = _leads(kept, bare)
         if sum(map(len, kept)) > most:
@@ -74,13 +88,13 @@ def _stated(words: str, most: int) -> str:
     return trimmed(" ".join(kept).rstrip(";"), most)
 
 
-def _said(kept: list[str], line: str, listed: bool, most: int) -> int:
+def _said(kept: list[str], line: str, listed: bool, most: int, plans: bool) -> int:
     points = 0
     for each in sentences(line[: 4 * most]):
         told = _GREETS.sub("", each).strip()
         if told.endswith((":", "：")):
             points = _leads(kept, told)
-        elif len(told) > 12 and not _is_idle(told):
+        elif len(told) > 12 and (not _is_idle(told) or (plans and told[-1] == "." and _PLANS.match(told.lower()))):
             kept.append(_capital(told) if told[-1:] in ".!。" or not listed else f"{_capital(told)};")
     return points
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dagentd.model.compaction.evidence import Check, ToolUse
-from dagentd.model.compaction.local.orders import Order, orders
+from dagentd.model.compaction.local import orders as orders_of
 from dagentd.model.compaction.turns import Turn
 from dagentd.model.compaction.typed import COMMAND, Typed, typed
 
@@ -26,6 +26,7 @@ _BEHIND = re.compile(
 _ASKING = re.compile(r"ask|question|followup", re.I)
 _WRITING = re.compile(r"edit|write|patch|plan|replace|insert|create", re.I)
 _REPEATED = 40  # characters from which on the same message at once again is no second request
+_HEARD = 20_000  # characters of a request in many messages; its orders are heard to the last
 _STOPPED = re.compile(r"\[Request interrupted")
 
 
@@ -35,7 +36,7 @@ class Exchange:
     output or a picture, and nothing that the user typed."""
 
     asked: str = ""
-    spoken: tuple[tuple[str, bool], ...] = ()  # by a user, paragraph by paragraph
+    spoken: list[tuple[str, bool]] = field(default_factory=list)  # by a user, paragraph by paragraph
     sources: list[str] = field(default_factory=list)
     said: list[tuple[str, str]] = field(default_factory=list)  # id and text
     uses: list[ToolUse] = field(default_factory=list)
@@ -45,8 +46,12 @@ class Exchange:
     wordless: bool = False
 
     @cached_property
-    def orders(self) -> list[Order]:
-        return [*orders(self.spoken, self.sources[0] if self.sources else "")]
+    def orders(self) -> list[orders_of.Order]:
+        return [*orders_of.orders(self.spoken, self.sources[0] if self.sources else "")]
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        return orders_of.content(self.asked)
 
     @property
     def answered(self) -> bool:
@@ -87,27 +92,27 @@ def _is_wordless(said: Typed, turn: Turn) -> bool:
 
 def _asked(found: list[Exchange], said: Typed, turn: Turn) -> None:
     """Two messages in a row are one request."""
-    spoken = () if turn.internal else said.spoken
     last = found[-1]
-    if last.asked and not last.answered:
-        last.asked, last.spoken = f"{last.asked}\n{said.text}", (*last.spoken, *spoken)
-    else:
-        last = Exchange(said.text, spoken)
-        found.append(last)
+    if not last.asked or last.answered:
+        found.append(last := Exchange(said.text))
+    elif len(last.asked) < _HEARD:
+        last.asked += f"\n{said.text}"
+    last.spoken += () if turn.internal else said.spoken
     last.sources.append(turn.id)
     last.pasted += said.pasted
 
 
 def _taken(tool: ToolUse, source: str, current: Exchange, calls: dict[str, tuple[Exchange, int]]) -> ToolUse:
-    """A result goes to its call, in whatever exchange that was."""
-    if not tool.name and tool.id in calls:
-        exchange, at = calls.pop(tool.id)
+    """A result goes to its call, in whatever exchange that was; without an id to the last call of its name."""
+    key = tool.id or tool.name
+    if (not tool.name or tool.input is None) and tool.failed is not None and key in calls:
+        exchange, at = calls.pop(key)
         use = replace(exchange.uses[at], result=tool.result, failed=tool.failed)
         exchange.uses[at] = use
         return use
     use = replace(tool, source=source)
-    if tool.id and tool.name:
-        calls[tool.id] = current, len(current.uses)
+    if tool.name and tool.failed is None:
+        calls[key] = current, len(current.uses)
     current.uses.append(use)
     return use
 

@@ -22,13 +22,13 @@ _WORDS = re.compile(
     r"|(?:stays?|stay|remains?|remain|bleibt|bleiben|queda|quedan|reste|restent)\b.{0,30}?\b(?:as|untouched|unchanged"
     r"|wie|so|unangetastet|unverändert|como|igual|iguales|tal|intact\w*|inchangée?s?|tels?|telles?)|(?:wird"
     r"|werden) .{0,30}?nicht (?:angefasst|geändert|verändert|gelöscht|umbenannt)|nicht anfassen|no se (?:toc|cambi"
-    r"|modific|borr|elimin|renombr)\w+|on ne \w+ pas|i(?:'d| would) (?:like|prefer|rather|go)|(?:don'?t"
-    r"|do not) (?:want|need)|(?<=\w )without|nie|niemals|immer|muss|müssen|soll|sollen|nur|stattdessen|statt|darf"
-    r"|dürfen|verwende|benutze|lass|kein|keine|keinen|keiner|keinem|keines|nunca|siempre|debe|deben|debes|sólo|solo"
-    r"|en lugar de|en vez de|usa|utiliza|mantén|prefiero|jamais|toujours|doit|doivent|seulement|uniquement|plutôt"
-    r"|au lieu|il faut|utilise|utiliser|utilisez|garde|garder|gardez|ne \w+ (?:pas|plus|que))\b"
-    r"|不要|不能|不准|不许|别|必须|必須"
-    r"|一定要|务必|只能|只用|只要|总是|始终|永远|绝不|禁止|改用|请用|使用|保持|不得|しないで|ないで|必ず|絶対|だけ|のみ|使って|使う|てはいけない|べき|代わりに|ではなく",
+    r"|modific|borr|elimin|renombr)\w+|no l[aeo]s? \w+[ae]s|on ne \w+ pas|i(?:'d| would) (?:like|prefer|rather|go)"
+    r"|(?:don'?t|do not) (?:want|need)|(?<=\w )without|nie|niemals|(?<!noch )immer(?! noch)|muss|müssen|soll|sollen"
+    r"|nur|stattdessen|statt|darf|dürfen|verwende|benutze|lass|kein|keine|keinen|keiner|keinem|keines|nunca|siempre"
+    r"|debe|deben|debes|sólo|solo|en lugar de|en vez de|usa|utiliza|mantén|prefiero|jamais|toujours|doit|doivent"
+    r"|seulement|uniquement|plutôt|au lieu|il faut|utilise|utiliser|utilisez|garde|garder|gardez|ne \w+ (?:pas|plus"
+    r"|que))\b|不要|不能|不准|不许|别|必须|必須|一定要|务必|只能|只用|只要|总是|始终|永远|绝不|禁止|改用|请用|使用|保持|不得|しないで|ないで|必ず|絶対|だけ|のみ|使って|使う|てはいけない"
+    r"|べき|代わりに|ではなく",
 )  # fmt: skip
 _COMMANDS = (
     r"do not|don'?t|dont|use(?! (?:this|that|it|these|those)\b)|keep|no(?! (?:problem|worries|idea|better|worse|change"
@@ -39,12 +39,17 @@ _OPENING = re.compile(rf"{_OPENS}(?:{_COMMANDS})\b")
 _MINE = re.compile(
     r"\b(?:i (?:must|have to|should)|muss ich|ich (?:muss|soll|darf)|(?:tengo|tenemos) que|debo|je dois)\b"
 )
-_REACHES = re.compile(r"\b(?:make sure|be sure|ensure)\b")
+# What only "it" should be, is said of what was at hand.
+_REACHES = re.compile(
+    r"\b(?:make sure|be sure|ensure)\b|\b(?:don'?t|do not) [^,;]*\byet$"
+    r"|^(?:(?:and|but|so|no|ok(?:ay)?|yes|hm+),? )*(?:it|this|that|they|these|those) should\b"
+)
 # An earlier choice that is called wrong. Which it was stands before it, or behind.
 _REGRETS = re.compile(
-    r"\b(?:was|were|is|are|fue|fueron|era|war|waren|était)(?: (?:just|really|only|all|echt|doch))?"
-    r"(?: (?:a|the|ein|eine|una))? (?:mistake|mistakes|nonsense|un error|une erreur|quatsch|unsinn|fehler|mala idea"
-    r"|(?:wrong|bad) (?:choice|call|idea))\b|\b(?:wrong|mistaken) about (?P<of>[^,;:.]+)|(?:是个?错误|は間違い|は失敗)"
+    r"\b(?:was|were|is|are|fue|fueron|era|war|waren|était)(?: (?:just|really|only|all|echt|doch))?(?: (?:a|the|ein"
+    r"|eine|una))? (?:mistake|mistakes|nonsense|un error|une erreur|quatsch|unsinn|fehler|mala idea|(?:wrong"
+    r"|bad) (?:choice|call|idea))\b|\b(?:wasn'?t|was not|no (?:fue|era)|war keine|n'était pas)(?: an?| une)? (?:good"
+    r"|buena|gute|bonne) (?:idea|idee|idée)\b|\b(?:wrong|mistaken) about (?P<of>[^,;:.]+)|(?:是个?错误|は間違い|は失敗)"
 )
 _SHOULD = re.compile(r"\bshould\b(?! (?:work|be (?:fine|ok)|i\b|we\b))")
 # Said of what is: who sees, gets or has a thing orders nothing by it.
@@ -54,7 +59,9 @@ _TELLS = re.compile(
     r"|didn'?t|can'?t|cannot|see|get|got|have|had|has|made|changed|did|was|were|is|am|are|tried|works?|worked|keeps?"
     r"|shows?|showed|fails?|failed)\b(?! (?:(?:not )?to|off limits|want|need|like|no\b|only\b))|(?:the|my|our|his|her"
     r"|their|these|those|all)(?: \w+){1,3} (?:never|always|only|no longer) \w+(?:s|ed)\b|(?:when|if|while|since"
-    r"|because) .{0,40}\bi (?:get|got|see|have)\b|let'?s say|unlike|(?:this|that|it) (?!needs|has\b)\w+s\b)",
+    r"|because) .{0,40}\bi (?:get|got|see|have)\b|let'?s say|unlike|(?:right now|currently|at the moment"
+    r"|today|so far|until now|derzeit|momentan|bisher|ahora mismo|actualmente|actuellement)\b(?!.*\b(?:should|must"
+    r"|never|don'?t|keep|use)\b)|(?:this|that|it) (?!needs|has\b)\w+s\b)",
 )
 _ASKS = re.compile(
     r"(?:what|why|how|where|when does|which|who|is|are|does|do (?:i|we|you)|did|was|were|has|have|any"
@@ -102,7 +109,7 @@ class Order:
 def orders(spoken: Iterable[tuple[str, bool]], source: str) -> Iterator[Order]:
     """Where nobody speaks, only what begins as an order is one. Behind what was wrong comes what holds now."""
     for paragraph, speaks in spoken:
-        said = sentences(paragraph)
+        said = sentences(paragraph) if _may_order(paragraph) else iter(())
         for each in filter(_may_order, said):
             if speaks and _regretted(each):
                 yield Order(trimmed(f"{each} {next(said, '')}", _LONGEST), source)

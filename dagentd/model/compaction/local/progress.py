@@ -40,6 +40,9 @@ _SCRIPT = re.compile(
     r"^(?:(?:bash|sh|python[\d.]*|node|ruby|perl)\s+)?(?:\./)?((?:[\w.~-]*/)*[\w.-]*(?:test|lint|build|check"
     r"|deploy|verify)[\w.-]*\.(?:sh|py|js|ts|rb))\b"
 )
+_CHECKING = re.compile(  # any program that says of itself what it does
+    r"^([\w.@/-]+) (?:-\S+ )*(test|lint|build|check|vet|validate|verify|compile|deploy|typecheck)(?=\s|$)"
+)
 _FOLDER = re.compile(r"^(?:cd|pushd)\s+(\S+)")
 _FAILS = re.compile(
     r"\b[1-9]\d* (?:tests? )?(?:failed|failures?|failing|errors?\b(?! found: 0))|^\s*(?:FAIL(?:ED)?\b|FAILURE"
@@ -127,7 +130,7 @@ def key_of(command: str) -> str:
         tool = "npm" if match[1] in ("pnpm", "yarn", "bun") else match[1]
         return f"{tool} {match[2]}" if _VERB.search(match[2]) else ""
     match = _SCRIPT.match(bare)
-    return match[1] if match else ""
+    return match[1] if match else " ".join(found.groups()) if (found := _CHECKING.match(bare)) is not None else ""
 
 
 def telling(output: str, or_last: bool = True) -> str:

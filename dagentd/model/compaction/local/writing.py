@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from dagentd.model.compaction.items import Item, Record, new
 from dagentd.model.compaction.local import orders, progress
-from dagentd.model.compaction.local.endings import choice, ending
+from dagentd.model.compaction.local.endings import choice, ending, planned
 from dagentd.model.compaction.local.exchanges import Exchange
 from dagentd.model.compaction.local.progress import key_of, runs, telling
 from dagentd.model.compaction.typed import sentences, trimmed
@@ -34,6 +34,14 @@ _SINGLE = ("files", "commits")  # kinds of which there is one item
 _EDITED, _COMMITS, _OPEN = "Edited ", "Commits: ", " Not answered yet: "
 _ANSWER = 6  # words that an answer may have and name nothing
 _NAMED, _LISTED = 3, 15  # commits of one turn, and those that no turn names
+# Who asks somebody else, or comes back to a thing, has left it open.
+_PUTS_OFF = re.compile(
+    r"\b(?:(?:i'?ll|i will|i(?:'d| would)? (?:have|need) to|let me|i must|i'm going to) (?:have to )?(?:ask (?!you)"
+    r"|check with|talk to|come back|think about|find out|decide)|ich (?:frage|kläre)"
+    r"|(?:muss ich|ich muss) .{0,30}fragen|(?:lo|le|se lo) pregunt\w+|voy a preguntar|je (?:vais |dois )?demande\w*)",
+    re.I,
+)
+_NAME = re.compile(r"(?<=\w )[A-Z]\w+|\b[A-Z]+-\d+")
 _IDLE = re.compile(
     r"^(?:yes|no|ok(?:ay)?|sure|go(?: ahead| on)?|continue|proceed|thanks?(?: you)?|good|great|nice|perfect"
     r"|try again|next|do it|ja|nein|weiter|danke|sí|oui|是|好|はい)\W*$",
@@ -78,7 +86,7 @@ def written(
     """The record, and how many orders are not in it: `most` of them may have room."""
     writer = _Writer(record, at)
     uses = [use for each in found for use in each.uses]
-    todos = _write_todos(writer, found)
+    step = _write_todos(writer, found) or trimmed(planned(found[-1].said) if found else "", _ENDED)
     _write_turns(writer, found)
     _write_checks(writer, found)
     _write_commits(writer, [*progress.commits(uses), *more_commits])
@@ -86,7 +94,7 @@ def written(
     for fact in dict.fromkeys([*(item.text for item in writer.take("fact")), *progress.recurring(uses, files)]):
         writer.put("facts", fact, (), "fact")
     left = _write_orders(writer, found, most)
-    return Record((*writer.held, *writer.items.values()), _goal(record.goal, found), todos), left
+    return Record((*writer.held, *writer.items.values()), _goal(record.goal, found), step), left
 
 
 def _goal(known: str, found: Sequence[Exchange]) -> str:
@@ -118,27 +126,30 @@ def _write_turns(writer: _Writer, found: Sequence[Exchange]) -> None:
         found = found[1:]
         if earlier:
             name, before, ids = earlier[-1]
-            before, ended = before.partition(_OPEN)[0], text.rpartition(ARROW)[2]
-            earlier[-1] = name, f"{asked_of(before)}{ARROW}{ended}" if ended else before, [*ids, *sources]
+            before, _, question = before.partition(_OPEN)
+            ended = text.rpartition(ARROW)[2] or before.partition(ARROW)[2]
+            put_off = f"{_OPEN}{question}" if _PUTS_OFF.search(question) and _OPEN not in ended else ""
+            earlier[-1] = name, ARROW.join(filter(None, (asked_of(before), ended))) + put_off, [*ids, *sources]
         elif text:
             earlier = [("completed", text, sources)]
     for at, (name, text, sources) in enumerate(every := [*earlier, *told]):
         last = at == len(every) - 1
         if not last and _OPEN in text:
-            is_open = _is_open(text, [each.asked for each in found[max(0, at + 1 - len(earlier)) :] if each.asked])
+            is_open = _is_open(text, [each for each in found[max(0, at + 1 - len(earlier)) :] if each.asked])
             name, text = ("pending", text) if is_open else ("completed", text.partition(_OPEN)[0])
         writer.put("inProgress" if last else "completed" if name == "inProgress" else name, text, sources, "turn")
 
 
-def _is_open(text: str, said: Sequence[str]) -> bool:
+def _is_open(text: str, said: Sequence[Exchange]) -> bool:
     """Whether a choice stands that the user raised: nothing that they said since is an answer. Right behind it that is
     anything short, or with a word of it; later it has more of them."""
     turn, _, question = text.partition(_OPEN)
-    words, asked = orders.content(question), asked_of(turn)
-    shared = [len(words & orders.content(each)) for each in said]
-    short = bool(said) and len(said[0].split()) < _ANSWER
-    raised = "?" in asked and words & orders.content(asked)
-    return bool(raised) and not short and not any(shared[:1]) and max(shared, default=0) < _SHARED
+    words, asked = orders.content(question), orders.content(asked_of(turn))
+    later = any(len(words & each.content) >= _SHARED for each in said)
+    if _PUTS_OFF.search(question):
+        return not later and not any(name in each.asked for name in _NAME.findall(question) for each in said)
+    at_once = said and (len(said[0].asked.split()) < _ANSWER or not (words | asked).isdisjoint(said[0].content))
+    return "?" in asked_of(turn) and not words.isdisjoint(asked) and not at_once and not later
 
 
 def _chained(found: Sequence[Exchange]) -> list[Exchange]:
@@ -164,15 +175,17 @@ def _is_link(each: Exchange, last: Exchange) -> bool:
 
 def _told(each: Exchange, last: bool) -> tuple[str, str, list[str]]:
     most = _ENDED * 2 if last else _ENDED
-    ended, source = ("", "") if each.stopped and not each.asked else ending(each.said, most)
+    ended, source = ("", "") if each.stopped and not each.asked else ending(each.said, most, last)
     made = "; ".join(f"{sha} {subject}" for sha, subject in [*progress.commits(each.uses)][-_NAMED:])
     ended = f"{ended} {COMMIT}{made})".strip() if made else ended
-    if (last or "?" in each.asked) and (question := choice(each.said)):
-        ended = f"{ended}{_OPEN}{trimmed(question, _ENDED)}".strip()
-    asked = "" if _IDLE.match(each.asked) else trimmed(_beside_orders(each), _ASKED)
+    put_off = (one for one in sentences(each.asked[:_HEARD]) if each.spoken and _PUTS_OFF.search(one))
+    # What an internal message demands is no decision, and stands nowhere else.
+    asked = "" if _IDLE.match(each.asked) else trimmed(_beside_orders(each), _ASKED if each.spoken else 4 * _ASKED)
     if each.wordless and (line := telling(each.pasted, or_last=False)):
         asked = f"(pasted) {line}"
     text = ARROW.join(filter(None, (asked, ended)))
+    if question := (choice(each.said) if last or "?" in each.asked else "") or next(put_off, ""):
+        text += f"{_OPEN}{trimmed(question, _ENDED)}"
     name = "pending" if asked and not each.answered and not each.stopped else "completed"
     return name, text, [*each.sources, *([source] if source else [])]
 
@@ -180,8 +193,9 @@ def _told(each: Exchange, last: bool) -> tuple[str, str, list[str]]:
 def _beside_orders(each: Exchange) -> str:
     """The request without the orders in it, which stand among the decisions; unless there was nothing else."""
     said = {one.text for one in each.orders}
-    rest = [one for one in sentences(each.asked[: 2 * _ASKED]) if one not in said or orders.is_request(one)]
-    return " ".join(rest) if has_substance(" ".join(rest)) or not said else each.asked
+    every = sentences(each.asked[: 5 * _ASKED])
+    rest = " ".join(one for one in every if one not in said or orders.is_request(one))
+    return rest if has_substance(rest) or not said else each.asked
 
 
 def _write_todos(writer: _Writer, found: Sequence[Exchange]) -> str:
