@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -14,9 +15,9 @@ Span = tuple[int, int, str]  # of a secret, and its kind
 
 # What follows a name like a secret's and is none: a reference, a type, a placeholder.
 _HARMLESS = re.compile(
-    r"\$|%|<|\{|\[redacted|process\.env|os\.environ|env\(|getenv|(?:none|null|nil|true|false|string|bytes|undefined)\b"
-    r"|(?:number|boolean|integer|object|unknown|required|optional)\b|your[_-]|example|changeme|\.\.\.|\*+$|x+$"
-    r"|[A-Za-z_]\w*(?:\.\w+)*\(|[A-Za-z_]\w*\.[A-Za-z_.]+$",
+    r"\$|%|<|\{|![a-z]+$|op://|\[redacted|process\.env|os\.environ|env\(|getenv"
+    r"|(?:none|null|nil|true|false|string|bytes|undefined|number|boolean|integer|object|unknown|required|optional)\b|your[_-]|example|changeme|\.\.\.|\*+$|x+$"
+    r"|[A-Za-z_]\w*(?:\??\.\w+)*\(|[A-Za-z_]\w*\.[A-Za-z_.]+$",
     re.IGNORECASE,
 )
 # So many tokens or minutes, a version, an id.
@@ -25,14 +26,16 @@ _COUNT = re.compile(
 )
 _UUID = re.compile(r"[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$", re.IGNORECASE)
 _PLACE = re.compile(
-    r"(?:~|\.{0,2})/(?:[\w.@-]{1,23}/)*[\w.@-]{0,23}$|https?://[^\s:@?#]{1,200}$|[\w./-]{1,80}\.(?:c|css|env|go|h|html|java|js"
-    r"|json|key|md|pem|py|rb|rs|sh|toml|tsx?|txt|ya?ml)$",
+    r"(?:~|\.{0,2})/(?:[\w.@-]{1,23}/)*[\w.@-]{0,23}$|https?://[^\s:@?#]{1,200}$|[a-z]{2,20}(?:/[A-Za-z_-]{2,40}){1,6}$"
+    r"|[\w./-]{1,80}\.(?:c|css|env|go|h|html|java|js|json|key|md|pem|py|rb|rs|sh|toml|tsx?|txt|ya?ml)$",
 )
 _ABOUT = re.compile(
-    r"(?:name|url|uri|path|file|dir|header|field|type|command|process|policy|expir[a-z]*|lifetime|ttl)$", re.IGNORECASE
+    r"(?:name|url|uri|path|file|dir|header|field|ref|type|command|process|policy|expir[a-z]*|lifetime|ttl)$",
+    re.IGNORECASE,
 )
 _SECRET_ITSELF = re.compile(r"(?:secret|passw(?:or)?d|passphrase|pwd)$", re.IGNORECASE)
 _MOSTLY_WORDS = re.compile(r"token|cred", re.IGNORECASE)  # `token = response`, `credentials: include`
+_IN_PARTS = re.compile(r"[\"'`\n]")
 _NAME = re.compile(rf"(?i:{places.NAMED}|(?:proxy-)?authorization|(?:set-)?cookie)")
 
 
@@ -40,7 +43,7 @@ def redacted(text: str) -> str:
     """The text with each secret replaced by a word for its kind. Twice is the same as once. Only where a word is found
     that a secret begins with or stands beside is any pattern tried, and each of them looks only so far: two megabytes
     take a second, and no call of the interpreter's more than some milliseconds, whatever is in them."""
-    text = _without(text, [*_private_keys(text), *_keys(text)])
+    text = _without(text, [*_private_keys(text), *_keys(text), *_wrapped(text)])
     return _without(text, [*_beside_names(text), *_in_places(text)])
 
 
@@ -112,10 +115,19 @@ def _keys(text: str) -> Iterator[Span]:
             yield match.start(), match.end(), "key"
 
 
+def _wrapped(text: str) -> Iterator[Span]:
+    """Base64 of a text that has a secret in it."""
+    for start in range(0, len(text), _WINDOW):
+        for match in _BASE64.finditer(text, start, start + _WINDOW + _LONGEST):
+            plain = binascii.a2b_base64(match[0] + "==")
+            if plain.isascii() and (inner := plain.decode()) != redacted(inner):
+                yield *match.span(), "value"
+
+
 def _begins(text: str, at: int) -> bool:
     """Whether a word does there; also behind a line break as JSON writes it."""
     before = text[max(0, at - 2) : at]
-    return not before or not (before[-1].isalnum() or before[-1] == "_") or before in ("\\n", "\\r", "\\t")
+    return before[-1:] not in _WORD_LETTERS or before in ("", "\\n", "\\r", "\\t")
 
 
 def _private_keys(text: str) -> Iterator[Span]:
@@ -138,7 +150,7 @@ def _beside_names(text: str) -> Iterator[Span]:
     small, starts = _small(text), set()
     for word in [each for each in places.NAME_WORDS if each in small]:
         for at in _found(small, word):
-            before = text[max(0, at - _NAME_PART) : at]
+            before = text[max(0, at - _NAME_PART) : at] if word.isascii() else ""
             starts.add(at - len(before) + len(before.rstrip(_NAME_LETTERS)))
     done = 0
     for start in sorted(starts):
@@ -149,6 +161,8 @@ def _beside_names(text: str) -> Iterator[Span]:
 
 def _value_of_name(text: str, start: int) -> Span | None:
     around = text[max(0, start - _BEFORE) : start]
+    if around.endswith("[redacted "):  # a mark of ours, and no name
+        return None
     for kind, before, after in _AFTER_NAME:
         if (before is None or before.search(around)) and (match := after.match(text, start)):
             return _value(match, kind)
@@ -184,7 +198,7 @@ def _harmless(name: str, written: str) -> bool:
     if (
         _HARMLESS.match(value)
         or value.lower() == name.lower().rpartition(".")[2]
-        or (" " in value and _MOSTLY_WORDS.search(name))
+        or (" " in value and _MOSTLY_WORDS.search(name) and not _IN_PARTS.search(value))
     ):
         return True
     if name and (_PLACE.match(value) or _ABOUT.search(name) or _is_id(name, value)):
@@ -202,15 +216,19 @@ def _is_id(name: str, value: str) -> bool:
 
 
 _WINDOW, _LONGEST = 1 << 16, 256  # characters
+_WORD_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{4}){6,2000}+(?:[A-Za-z0-9+/]{2,3}={0,2})?")
 _NAME_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _NAME_PART, _BEFORE = 61, 24  # characters of a name before its word, and of what stands before the name
 _BEGINNINGS = tuple(
-    (prefix, re.compile(body)) for _, prefixes, body, _ in shapes.PROVIDERS for prefix in prefixes.split(" ")
+    (prefix, re.compile(body, re.ASCII)) for _, prefixes, body, _ in shapes.PROVIDERS for prefix in prefixes.split(" ")
 )
 _INSIDE = tuple(
-    (word, before, re.compile(whole)) for _, words, before, whole, _ in shapes.INSIDE for word in words.split(" ")
+    (word, before, re.compile(whole, re.ASCII))
+    for _, words, before, whole, _ in shapes.INSIDE
+    for word in words.split(" ")
 )
-_DISCORD = re.compile(shapes.DISCORD)
+_DISCORD = re.compile(shapes.DISCORD, re.ASCII)
 _WHOLE_KEY = re.compile(places.WHOLE_KEY)
 _KEY_WITHOUT_END = re.compile(places.KEY_WITHOUT_END)
 _KEY_WITHOUT_BEGINNING = re.compile(places.KEY_WITHOUT_BEGINNING)

@@ -10,13 +10,21 @@ _OWNER = (
 )
 _USE = r"(?:api|access|account|auth|deploy|encryption|jwt|master|priv|private|session|shared|signing|webhook)"
 _WORD = (
-    r"(?:secret|passw(?:or)?[dt]|kennwort|passphrase|passcode|pwd|creds|credential|token(?!i[sz])"
+    r"(?:secret(?!smanager)|passw(?:or)?[dt]|kennwort|passphrase|passcode|pwd|creds|credential|token(?!i[sz])"
     rf"|{_USE}[_-]?key|{_OWNER}[_-]?pass(?![a-z]))"
 )
 NAMED = rf"(?<![A-Za-z0-9_./-]){_SOME}?{_WORD}{_SOME}"
-NAME_WORDS = ("secret", "pass", "kennwort", "pwd", "cred", "token", "key")  # one of them is in every such name
-_QUOTED = r"\\{1,7}\"[^\"\\\n]{4,}\\{1,7}\"|\"[^\"\n]{4,}\"|'[^'\n]{4,}'|`[^`\n]{4,}`"
-_QUOTE = r"\\{0,7}[\"']?"
+# A password, for those who write no English.
+_ABROAD = ("senha", "contrase\u00f1a", "mot de passe", "пароль", "密码", "密碼", "密钥", "パスワード", "비밀번호")
+# One of them is in every such name.
+NAME_WORDS = ("secret", "pass", "kennwort", "pwd", "cred", "token", "key", *_ABROAD)
+_STRING = (
+    r"(?:\"(?=(?:[^\"\\\n]|\\.){4})(?:[^\"\\\n]++|\\.)++\"|'(?=(?:[^'\\\n]|\\.){4})(?:[^'\\\n]++|\\.)++'|`[^`\n]{4,}`)"
+)
+_STRINGS = rf"{_STRING}(?:\s{{0,9}}[+\\]\s{{0,40}}{_STRING}){{0,20}}"  # one that is written in parts
+_QUOTED = rf"\\{{1,7}}\"[^\"\\\n]{{4,}}\\{{1,7}}\"|{_STRINGS}"
+_LEAD = r"(?:[bnru@](?=[\"'])|\"\"(?=\")|''(?='))?"  # of a string, as in Python, SQL and TOML
+_QUOTE = r"\\{0,7}[\"'`]?"
 _PLAIN = r"[^\s\"'`,;){}\[\]<>]{6,}"
 _WITH_DIGIT = r"(?=\S{0,200}\d)[^\s\"'=-]\S{5,200}"
 _GAP = r"(?:[\s+]|\\[nrt]){1,9}"
@@ -29,13 +37,19 @@ AFTER_NAME = (
     ("value", r"(?:^|[\s\"'`+(]|\\[nrt])", rf"(?i:--{_SOME}?{_WORD}[ \t]{{1,3}}(?P<value>{_QUOTED}|{_WITH_DIGIT}))"),
     (
         "value",  # in a shell, or a Dockerfile
-        r"(?i:\b(?:env|setx?|setenv)(?:[ \t]-\w{1,4})?[ \t]{1,3})",
-        rf"(?i:(?P<name>{NAMED})[ \t]{{1,3}}(?P<value>{_QUOTED}|{_WITH_DIGIT}))",
+        r"(?i:\b(?:define|env|setx?|setenv)(?:[ \t]-\w{1,4})?[ \t]{1,3})",
+        rf"(?i:(?P<name>{NAMED})[ \t]{{1,20}}(?P<value>{_QUOTED}|{_WITH_DIGIT}))",
     ),
     (
         "value",  # of PHP's define(), setProperty() and the like
         r"(?i:\b(?:define|put|putenv|set|setenv|setdefault|setproperty|header)\(\s{0,3}[\"'])",
-        rf"(?i:(?P<name>{NAMED})[\"']\s{{0,3}},\s{{0,3}}(?P<value>{_QUOTED}))",
+        rf"(?i:(?P<name>{NAMED})[\"']\s{{0,3}},\s{{0,20}}(?P<value>{_QUOTED}))",
+    ),
+    (
+        "value",  # setPassword("...")
+        "",
+        rf"(?i:(?P<name>{_SOME}?(?:(?:set|with)_?[a-z]{{0,20}}?{_WORD}|passw(?:or)?d))"
+        r"\([ ]?(?P<value>\"[^\"\s]{4,200}\"|'[^'\s]{4,200}')\))",
     ),
     (
         "value",  # of Terraform
@@ -43,18 +57,53 @@ AFTER_NAME = (
         rf"(?i:(?P<name>{NAMED})\"[ ]{{0,3}}\{{(?:{_GAP}(?:type|description|sensitive)\b[^\n]{{0,200}}){{0,4}}"
         rf"{_GAP}default\s{{1,20}}=\s{{1,3}}(?P<value>\"[^\"\n]{{4,}}\"))",
     ),
-    ("value", "<", rf"(?i:(?P<name>{NAMED})>(?P<value>[^<>\s]{{6,200}})(?=</))"),
+    ("value", "<", rf"(?i:(?P<name>{NAMED})>(?P<value>[^<>\s]{{4,200}})(?=</))"),
+    (
+        "value",  # in a row of a table
+        r"\|[ ]{0,9}[`*]{0,2}",
+        rf"(?i:(?P<name>{NAMED})[`*]{{0,2}}[ \t]{{0,20}}\|[ \t]{{0,3}}`?"
+        r"(?P<value>(?=[^\s|]{0,60}\d)[^\s|`]{6,})(?=`?[ \t]{0,20}\|))",
+    ),
     (
         "value",  # {"name": "API_TOKEN", "value": "..."}, also in YAML and XML
         rf"(?i:\b(?:name|key){_QUOTE}[ \t]?[:=][ \t]?{_QUOTE})",
-        rf"(?i:(?P<name>{NAMED}){_QUOTE},?\s{{0,40}}{_QUOTE}value{_QUOTE}[ \t]?[:=][ \t]?"
+        rf"(?i:(?P<name>{NAMED}){_QUOTE},?\s{{0,40}}{_QUOTE}(?:value|content){_QUOTE}[ \t]?[:=][ \t]?"
         rf"(?P<value>{_QUOTED}|[^\s\"'`,;){{}}\[\]<>\\]{{6,}}))",
+    ),
+    (
+        "value",  # of a variable with a type
+        "",
+        rf"(?i:(?P<name>{NAMED})(?:\[\d{{0,4}}\])?(?:[ ]?:[ ]?&?(?:'\w{{1,9}}[ ])?|[ ])(?:[\w.]{{2,20}}"
+        rf"(?:[\[<][\w.]{{2,20}}[\]>])?)?[ ]{{0,3}}=[ ]{{0,3}}{_LEAD}(?P<value>{_STRINGS}))",
+    ),
+    (
+        "value",  # in lines of their own, as YAML has long ones
+        "",
+        rf"(?i:(?P<name>{NAMED}){_QUOTE}:[ ]{{1,3}}[|>][+-]?\n[ \t]{{1,20}}"
+        rf"(?P<value>{_PLAIN}(?:\n[ \t]{{1,20}}{_PLAIN}(?=\s|\Z)(?![ ])){{0,100}}))",
     ),
     (
         "value",
         "",
-        rf"(?i:(?P<name>{NAMED}){_QUOTE}\]?[ \t]{{0,3}}(?::=|=>|=(?!=)|:(?!:))[ \t]{{0,3}}"
-        rf"(?:[|>][+-]?\n[ \t]{{1,20}})?(?P<value>{_QUOTED}|{_PLAIN}))",
+        rf"(?i:(?P<name>{NAMED}){_QUOTE}\]?\*{{0,2}}[ \t]{{0,20}}(?::=|=>|=(?!=)|:(?!:)|\uff1a)\*{{0,2}}[ \t]{{0,20}}"
+        rf"{_LEAD}(?P<value>{_QUOTED}|{_PLAIN}))",
+    ),
+    (
+        "value",  # one of four or five characters
+        "",
+        rf"(?i:(?P<name>(?<![A-Za-z0-9_./-]){_SOME}?(?:secret|passw(?:or)?d|passphrase|pwd))="
+        r"(?P<value>(?=\S{0,4}[\d!#%^*])[^\s\"'`,;(){}\[\]<>&]{4,5})(?![^\s,;&\"']))",
+    ),
+    (
+        "password",
+        "",
+        rf"(?i:{_SOME}?(?:{'|'.join(_ABROAD)})[\"'`*]{{0,3}}[ ]?(?:[:=\uff1a]|\u662f|\u4e3a|\u70ba)[ *\"'`]{{0,4}}"
+        r"(?P<value>(?=[!-~]{0,60}\d)[!-~]{6,}))",
+    ),
+    (
+        "key",
+        rf"(?i:{_USE}[ ])",
+        r"(?i:key[\"'`*]{0,3}[ ]?[:=][ *\"'`]{0,4}(?P<value>(?=[^\s.]{0,60}\d)[a-z0-9_./+=~-]{12,}))",
     ),
     (
         "value",  # appKey: ...
@@ -87,6 +136,27 @@ COMMANDS = (
     ("password", ("zip ",), rf"zip [^\n]{{0,40}}?-P[ ]?(?P<value>{_ARGUMENT})"),
     ("password", ("7z ", "7za "), rf"7za? [^\n]{{0,60}}?\s-p(?P<value>{_ARGUMENT})"),
     ("password", ("lftp",), rf"\blftp\b[^\n]{{0,60}}?\s-u[ ]?[^\s,]{{1,60}},(?P<value>{_ARGUMENT})"),
+    (
+        "password",  # of programs that have an option for it
+        ("bcp ", "cqlsh", "cypher-shell", "ipmitool", "mongo", "mosquitto_", "redis-cli", "sqlcmd", "twine "),
+        rf"[\w-]{{3,16}}\b[^\n]{{0,200}}?\s-[apP][ =]{{0,3}}(?P<value>{_ARGUMENT})",
+    ),
+    ("password", ("plink", "pscp"), rf"\w{{4,5}}\b[^\n]{{0,200}}?\s-pw\s(?P<value>{_ARGUMENT})"),
+    ("password", ("ssh-keygen",), rf"ssh-keygen\b[^\n]{{0,200}}?\s-N\s(?P<value>{_ARGUMENT})"),
+    ("password", ("openssl ",), rf"openssl \w{{2,12}} [^\n]{{0,200}}?\s-k\s(?P<value>{_ARGUMENT})"),
+    ("password", ("wpa_passphrase ",), rf"wpa_passphrase \S{{1,60}} (?P<value>{_ARGUMENT})"),
+    ("password", ("mc alias set ",), rf"mc alias set (?:\S{{1,100}} ){{3}}(?P<value>{_ARGUMENT})"),
+    ("password", ("nmcli",), rf"nmcli\b[^\n]{{0,100}}? password (?P<value>{_ARGUMENT})"),
+    ("password", ("http-basic.",), rf"http-basic\.\S{{1,60}} \S{{1,60}} (?P<value>{_ARGUMENT})"),
+    ("password", ("freerdp",), rf"freerdp\b[^\n]{{0,200}}? /p:(?P<value>{_ARGUMENT})"),
+    ("password", ("neo4j_auth",), r"(?i:neo4j_auth)[=:][ ]?[\"']?neo4j/(?P<value>[^\s\"']{4,})"),
+    ("value", ("add-mask::",), r"add-mask::(?P<value>[^\s\"'$]{4,})"),
+    ("key", ("unseal key",), r"(?i:unseal key) \d{1,2}: (?P<value>[A-Za-z0-9+/=]{40,})"),
+    (
+        "password",  # after a name, in a call
+        ("auth=(", "auth(", "credential(", ".login("),
+        r"(?i:[.=a-z]{4,12}\(\s?[\"'][^\"'\n]{1,80}[\"'],\s{0,3})(?P<value>(?=\S{0,60}[\d ])[\"'][^\"'\n]{6,200}[\"'])",
+    ),
     ("password", ("htpasswd",), rf"htpasswd\s-\w{{0,6}}b\w{{0,6}}\s(?:\w\S{{0,99}}\s){{1,2}}(?P<value>{_ARGUMENT})"),
     ("password", ("rabbitmqctl",), rf"rabbitmqctl\s(?:add_user|change_password)\s\S{{1,60}}\s(?P<value>{_ARGUMENT})"),
     ("value", ("from-literal",), rf"from-literal[= ][\"']?[\w.-]{{1,60}}=(?P<value>{_ARGUMENT})"),
@@ -104,13 +174,18 @@ COMMANDS = (
 )  # fmt: skip
 
 PLACES = (
-    ("token", ("bearer", "basic"), r"\b(?i:bearer|basic)\s{1,3}(?P<value>(?=\S{0,80}[\d=])[A-Za-z0-9._~+/=-]{16,})"),
+    (
+        "token",
+        ("bearer", "basic"),
+        r"\b(?i:bearer|basic)(?:\s{1,3}|[ ]\\\n\s{0,20})(?P<value>(?=\S{0,80}[\d=])[A-Za-z0-9._~+/=-]{16,})",
+    ),
     (
         "token",
         ("authorization",),
         r"(?i:\bauthorization[\"']?\s?[:=]\s?[\"']?(?:[a-z]{1,20}\s)?(?P<value>[^\s\"'\[]{10,}))",
     ),
     ("cookie", ("cookie",), r"(?i:\bcookie[\"']?\s?:\s?[\"']?(?P<value>[\w.-]{1,60}=[^\n\"']{6,}))"),
+    ("cookie", ("curl",), r"curl\b[^\n]{0,300}?\s(?:-b|--cookie)[ =]?[\"']?(?P<value>[\w.-]{1,60}=[^\s\"']{6,})"),
     (
         "password",  # a port is none, also before a path with an @
         ("://",),
@@ -131,22 +206,17 @@ PLACES = (
     ),
     (
         "password",
-        ("curl",),
-        r"\bcurl\b[^\n]{0,300}?\s(?:-[a-zA-Z]{0,8}[uU]|--user|--proxy-user)[ =]?[\"']?"
+        ("curl", "etcdctl"),
+        r"\b\w{4,7}\b[^\n]{0,300}?\s(?:-[a-zA-Z]{0,8}[uU]|--user|--proxy-user)[ =]?[\"']?"
         r"[^\s:\"']{1,100}:(?P<value>[^\s\"']{3,})",
     ),
-    ("password", ("mysql", "mariadb"), r"\b(?:mysql|mariadb)[a-z-]{0,12}\b[^\n]{0,200}?\s-p(?P<value>[^\s\"'-]\S{3,})"),
+    ("password", ("mysql", "mariadb"), rf"\b\w{{5,7}}[a-z-]{{0,12}}\b[^\n]{{0,200}}?\s-p(?P<value>{_ARGUMENT})"),
     ("password", ("sshpass",), rf"\bsshpass\b[^\n]{{0,60}}?\s-p[ \t]{{0,3}}(?P<value>{_ARGUMENT})"),
     (
         "password",
         ("docker login", "podman login", "nerdctl login", "buildah login", "skopeo login", "registry login", "oc login",
          "cf login", "az login", "acr login"),
         rf"(?:\w{{2,8}}) login\b[^\n]{{0,200}}?\s-p[ =]{{0,3}}(?P<value>{_ARGUMENT})",
-    ),
-    (
-        "password",
-        ("redis-cli", "mongo"),
-        rf"\b(?:redis-cli|mongo\w{{0,8}})\b[^\n]{{0,200}}?\s-[ap][ =]{{1,3}}(?P<value>{_ARGUMENT})",
     ),
     ("password", ("ldap",), rf"\bldap[a-z]{{3,10}}\b[^\n]{{0,200}}?\s-w[ ]{{1,3}}(?P<value>{_ARGUMENT})"),
     (
@@ -174,8 +244,8 @@ PLACES = (
     ),
     (
         "password",  # of a YAML file: a word alone may be any
-        ("pass",),
-        rf"(?i:(?<![A-Za-z0-9_.$-])pass{_QUOTE}[ \t]{{0,3}}[:=](?![:=])[ \t]{{0,3}})"
+        ("pass", "pw"),
+        rf"(?i:(?<![A-Za-z0-9_.$-])(?:pass|pw){_QUOTE}[ \t]{{0,3}}[:=](?![:=])[ \t]{{0,3}})"
         rf"(?P<value>{_QUOTED}|(?=[A-Za-z]{{0,60}}[^A-Za-z\s]){_PLAIN})",
     ),
     (
@@ -196,11 +266,21 @@ PLACES = (
         r"(?i:private-lines: )\d{1,4}(?P<value>(?:\s{1,4}[A-Za-z0-9+/=]{4,80}(?![\w-]*:)){1,400})",
     ),
     (
+        "private key",  # of OpenVPN, and as RFC 4716 has it
+        ("begin openvpn static key", "begin ssh2 encrypted private key"),
+        r"(?i:begin [\w ]{18,30}?-{4,5}(?:\s{1,4}Comment: [^\n]{1,100})?)"
+        r"(?P<value>(?:\s{1,4}[A-Za-z0-9+/=]{16,80}(?![\w-]*:)){1,400})",
+    ),
+    (
         "key",  # of a purse
         ("mnemonic", "seed phrase", "seed_phrase", "recovery phrase"),
         r"(?i:mnemonic|\w{4,8}[ _]phrase)\W{1,6}(?:is\W{1,3})?(?P<value>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b",
     ),
-    ("key", ('"d"',), r"\"d\"\s?:\s?\"(?P<value>[A-Za-z0-9_-]{40,})\""),  # of a JSON Web Key
+    (
+        "key",  # of a JSON Web Key
+        ('"d"', '"p"', '"q"', '"dp"', '"dq"', '"qi"', '"k"'),
+        r"\"\w{1,2}\"\s?:\s?\"(?P<value>(?=[A-Za-z_-]{0,80}\d)[A-Za-z0-9_-]{40,})\"",
+    ),
 )  # fmt: skip
 
 _BEGIN = r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"

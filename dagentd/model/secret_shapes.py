@@ -25,7 +25,8 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("Anyscale", "esecret_", rf"{_U}{{20,}}", "docs"),
     ("ElevenLabs", "sk_", rf"{_H}{{40,}}", "trufflehog"),
     # --- clouds ---
-    ("AWS", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}\b", "docs"),
+    # With what belongs to it, as a console has both in one row.
+    ("AWS", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}\b(?:[\s,:;|]{1,3}[A-Za-z0-9+/]{40}\b)?", "docs"),
     ("AWS", "A3T", r"[A-Z0-9][A-Z2-7]{16}\b", "gitleaks"),
     ("AWS, its marketplace", "amzn.mws.", _UUID, "gitleaks"),
     ("AWS AppSync", "da2-", r"[a-z0-9]{26}\b", "scanners"),
@@ -102,6 +103,12 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
         "detect-secrets",
     ),
     ("a JWT", "eyJ", rf"(?<!-eyJ){_U}{{8,}}\.{_U}{{8,}}\.{_U}{{4,}}", "docs"),
+    (
+        "keys of Anthropic, OpenAI, GitHub, GitLab, AWS and Slack in base64",
+        "c2stYW50L c2stcHJvai Z2hwX Z2l0aHViX3BhdF Z2xwYXQt QUtJQ eG94Yi",
+        rf"{_B}{{24,}}",
+        "docs",
+    ),
     ("a JWT in base64", "ZXlK", rf"(?:aGJHY|MGVYQ|cmFXU|aGRXU|cGMzT|emRXS){_B}{{40,}}", "gitleaks"),
     # --- data ---
     ("Supabase", "sbp_ sb_secret_", rf"{_DIGIT}{_U}{{20,}}", "docs"),
@@ -130,6 +137,7 @@ PROVIDERS: tuple[tuple[str, str, str, str], ...] = (
     ("Slack", "hooks.slack.com/", r"(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,}", "docs"),
     ("Discord", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", r"[\w/-]{20,}", "docs"),
     ("Microsoft Teams", "webhook.office.com/webhookb2/", r"[\w@/-]{40,}", "gitleaks"),
+    ("Telegram, in its addresses", "bot", r"\d{8,10}:AA[A-Za-z0-9_-]{33}", "docs"),
     ("Zapier", "hooks.zapier.com/hooks/catch/", r"[\w/]{8,}", "trufflehog"),
     ("SendGrid", "SG.", rf"{_U}{{16,200}}\.{_U}{{16,}}", "docs"),
     ("Twilio", "SK", rf"{_H}{{32}}\b", "docs"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 import time
@@ -142,13 +143,15 @@ KEYS = {
     "Snyk": f"snyk_uat.{_HEX[:8]}.{_LONG}",
     "WakaTime": f"waka_{_ID}",
     "Zoho": f"1000.{_HEX * 2}.{_HEX * 2}",
+    "AWS, from its console": f"AKIA{'IOSFODNN7EXAMPLQ'},{_LONG[:40]}",
+    "GitHub, in base64": base64.b64encode(f"ghp_{_LONG[:36]}".encode()).decode().rstrip("="),
     "Zuplo": f"zpka_{_HEX * 2}_{_HEX[:8]}",
 }
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 def test_keys_of_providers_go(key: str) -> None:
-    for around in ("The thing is {}.", "{}", "curl -u {}: x", '["{}"]', "`{}`", "thing\n{}\nend"):
+    for around in ("The thing is {}.", "{}", "curl -u {}: x", '["{}"]', "`{}`", "thing\n{}\nend", "密钥{}已泄露"):
         found = redacted(around.format(key))
         assert key[-12:] not in found and "[redacted" in found, around
 
@@ -278,6 +281,65 @@ WRITTEN = {
     "a purse": f"MNEMONIC='{'correct ' * 11}correct'",
     "a purse's key": f"xprv9s21{SECRET * 7}",
     "a private key, by name": f"privkey: {_LONG}",
+    "Telegram, an address": f"https://api.telegram.org/bot123456789:AA{_LONG[:33]}/getMe",
+    "base64 of a file": base64.b64encode(f"A=1\nDB_PASSWORD={SECRET}\n".encode()).decode(),
+    "Chinese": f"数据库密码：{SECRET}，请勿外传",
+    "Chinese, in a sentence": f"密码是{SECRET}",
+    "Japanese": f"パスワード: {SECRET}",
+    "Korean": f"비밀번호: {SECRET}",
+    "Russian": f"Пароль: {SECRET}",
+    "French": f"mot de passe : {SECRET}",
+    "Spanish": f"contraseña: {SECRET}",
+    "Portuguese": f"DB_SENHA={SECRET}",
+    "a wide colon": f"password：{SECRET}",
+    "in a column": f"password      = {SECRET}",
+    "a row of a table": f"| `DB_PASSWORD` | {SECRET} |",
+    "Markdown, bold": f"**Password:** {SECRET}",
+    "Markdown, a bold name": f"**Password**: {SECRET}",
+    "prose, a key": f"here is the API key: {SECRET}",
+    "short for it": f"pw: {SECRET}",
+    "four characters": "password=c2=\n".replace("c2=", "z9!k"),
+    "XML, four characters": "<password>z9!k</password>",
+    "with an escaped quote": json.dumps({"password": f'abcd"{SECRET}'}),
+    "TOML, in three quotes": f"client_secret = '''{SECRET}'''",
+    "Python, bytes": f"app.secret_key = b'{SECRET}'",
+    "Python, with a type": f'API_KEY: str = "{SECRET}"',
+    "Rust, with a type": f'let api_key: &str = "{SECRET}";',
+    "C": f'char password[] = "{SECRET}";',
+    "C, a macro": f'#define API_KEY "{SECRET}"',
+    "Java": f'ds.setPassword("{SECRET}");',
+    "SQL Server": f"CREATE LOGIN me WITH PASSWORD = N'{SECRET}';",
+    "MySQL": f"SET PASSWORD FOR me = PASSWORD('{SECRET}');",
+    "in two parts": f'token = "{SECRET}" + "{SECRET}"',
+    "in two lines": f'token = "{SECRET}" \\\n    "{SECRET}"',
+    "YAML, a block of two lines": f"token: >-\n  {_LONG}\n  {_LONG}\nport: 5432",
+    "a header in two lines": f'-H "Authorization: Bearer \\\n{SECRET}"',
+    "a pair": f"requests.get(url, auth=('user', '{SECRET}'))",
+    "an object of a pair": f"HTTPBasicAuth('user', '{SECRET}')",
+    "a call of a pair": f'server.login("user", "{SECRET} {SECRET}")',
+    "a page": f'<meta name="csrf-token" content="{SECRET}">',
+    "curl, a cookie": f"curl -b 'sid={SECRET}' https://x.test",
+    "mysql, quoted": f"mysqldump -u root -p'{SECRET} {SECRET}' shop",
+    "sqlcmd": f"sqlcmd -S db.internal -U user -P {SECRET}",
+    "bcp": f"bcp t out f -S db.internal -U user -P{SECRET}",
+    "twine": f"twine upload -u user -p {SECRET} dist/*",
+    "cqlsh": f"cqlsh -u user -p {SECRET} db.internal",
+    "mosquitto": f"mosquitto_pub -u user -P {SECRET} -t x",
+    "plink": f"plink -ssh user@db.internal -pw {SECRET}",
+    "ssh-keygen": f"ssh-keygen -t ed25519 -N '{SECRET}' -f k",
+    "openssl, by a key": f"openssl enc -aes-256-cbc -k {SECRET} -in a",
+    "wpa_passphrase": f"wpa_passphrase net {SECRET}",
+    "nmcli": f"nmcli dev wifi connect net password {SECRET}",
+    "MinIO": f"mc alias set m http://db.internal:9000 user {SECRET}",
+    "Poetry": f"poetry config http-basic.x user {SECRET}",
+    "a remote desktop": f"xfreerdp /u:user /p:{SECRET} /v:db.internal",
+    "etcd": f"etcdctl --user user:{SECRET} get /",
+    "Neo4j": f"NEO4J_AUTH=neo4j/{SECRET}",
+    "a workflow": f"echo ::add-mask::{SECRET}",
+    "Vault's seal": f"Unseal Key 1: {_LONG}",
+    "WordPress": f"define('AUTH_KEY',         '{SECRET}');",
+    "a JSON Web Key, its primes": json.dumps({"kty": "RSA", "p": _LONG}),
+    "OpenVPN": f"-----BEGIN OpenVPN Static key V1-----\n{_HEX * 2}\n{SECRET}\n-----END OpenVPN Static key V1-----",
     "an option, in JSON": json.dumps({"command": f"x --token {SECRET}"}),
 }
 
@@ -285,7 +347,9 @@ WRITTEN = {
 @pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN)
 def test_values_named_like_secrets_go(text: str) -> None:
     found = redacted(text)
-    assert not any(secret in found for secret in (SECRET, "correct", "dXNlcjpx", "01ba4719", "b4c8d1e7"))
+    assert not any(
+        secret in found for secret in (SECRET, "correct", "dXNlcjpx", "z9!k", "UGFTU1dPUkQ", "01ba4719", "b4c8d1e7")
+    )
     assert "[redacted" in found
     kept = [word for word in ("port", "5432", "db.internal", "user", "c=2", "--now") if word in text]
     assert all(word in found for word in kept)
@@ -346,6 +410,25 @@ ORDINARY = [
     "client_key: north", "app_key = settings.app_key", "creds: Credentials", "creds = service_account",
     "serverKey: /etc/ssl/private/server1.pem", "live_reload_of_the_page_is_on_2026-11-19_at_noon", "STS.regional",
     "sc_a.b.acc", "waka_waka", "the 1000.5 of them", "00D!", "BSA1", "K10::server:x", "api_live.test",
+    "密码不能为空", "密码：必填", "密码长度至少为12位", "パスワードを入力してください", "Пароль: обязательное поле",
+    "mot de passe : obligatoire", "la contraseña: no puede estar vacía", "password: !vault |",
+    "password: op://dev/db/password",
+    "const token = req.headers.authorization?.split(' ')[1];", 'get_secret_value(SecretId="prod/db")',
+    "secretRef: app-env",
+    "arn:aws:secretsmanager:us-east-1:123456789012:secret:prod/db-AbCdEf", "| password | string | the user's |",
+    "| token_limit | 128000 |", "| API_KEY | required |", "API key: see https://x.test/docs/keys2",
+    "**Password**: required",
+    'password: string = ""', 'token: Token = "identifier"', 'def login(user: str, password: str = "") -> None:',
+    'auth=("user", "password")', 'server.login("user", password)', "setPassword(newPassword)", 'setToken("")',
+    'password("Enter it once more")', '#define TOKEN_MAX "64"', "redis-cli -p 6379 ping", 'ssh-keygen -N "" -f key',
+    "sqlcmd -S db -E", "twine upload dist/*", "SGVsbG8gd29ybGQsIHRoaXMgaXMganVzdCBhIHRleHQgaW4gYmFzZTY0",
+    "pw: see vault",
+    "password    = config.password", "access_token     : the token that the server gave",
+    "AKIA and others, as they are",
+    "tx 0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060", "robot12345678 says hello",
+    '"p": "a word"',
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ4mT0u9X9b8ZQ3m6n0VhYwq5n2L2xQx1yZk9J7e5D1K me", "password=${DB}",
+    "<your-key>",
     "cookie: a small cake", '"contextTokens": "those of the context",',
 ]  # fmt: skip
 
@@ -381,11 +464,14 @@ def test_no_value_is_too_strange_and_its_shape_stays(value: Any) -> None:
 _PIECES = st.sampled_from([
     "password", "token", "=", ": ", "\"", "'", "\n", " ", SECRET, "sk-", "-----BEGIN PRIVATE KEY-----", "eyJ", ".",
     "-----END PRIVATE KEY-----", "https://", "@", "Bearer ", "&key=", "[redacted value]", "`", "\\", "AKIA", "(", "a",
+    "密码: ", "|", " + ", "|\n  ", "UEFTU1dPUkQ9cTdaazJWeFc5dEI0bk04cw==", "wpa_passphrase a ", "9",
 ])  # fmt: skip
 
 
 @given(st.lists(_PIECES, max_size=12).map("".join))
 @example('token:="aaaa"="bbbbbb1"')
+@example(f"密码: {SECRET}密码: {SECRET}")
+@example("wpa_passphrase a 密码: =-----END PRIVATE KEY-----")
 @example("-----BEGIN PRIVATE KEY-----a-----BEGIN PRIVATE KEY----------END PRIVATE KEY-----a-----END PRIVATE KEY-----")
 def test_twice_is_the_same_as_once(text: str) -> None:
     once = redacted(text)
@@ -439,6 +525,7 @@ def test_two_megabytes_hold_nobody_up(piece: str) -> None:
     "curl ", "mysql ", "name: TOKEN\n", "<token>", "set TOKEN ", "password is ", "password: |\n  ", '\\\\"', "A_KEY=",
     "MAAAAAAAAAAAAAAAAAAAAAAA.", "kind: Secret\n", "kind: Secret\nmetadata:\n a\n", "apiVersion: v1\ndata:\n a: b\n",
     "Private-Lines: 1\nAAAA\n", "mnemonic abc abc ", 'variable "token" {\n type ', "echo a|", "login a ", ":*:", "zip ",
+    "密码: ", "|token", "token[", "setPassword(", "password='\\", "token: |\n  aaaaaa\n", "'a' + ", "ssh-keygen ",
     "sqlplus a", "htpasswd -b a ", "$6$", 'set("token", ',
 ])  # fmt: skip
 def test_the_cost_grows_with_the_length_and_not_with_its_square(piece: str) -> None:
