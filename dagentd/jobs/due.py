@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from dagentd import paths
+from dagentd.errors import DagentdError
 from dagentd.jobs import context, migration
 from dagentd.jobs.archive import archive_ended, ends_of
 from dagentd.jobs.context import Checkouts

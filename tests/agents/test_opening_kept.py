@@ -16,9 +16,9 @@ from dagentd.agents import opening as openings
 from dagentd.agents.followed import Followed
 from dagentd.agents.opening_parts import Asked, Look, Part
 from dagentd.agents.table import AGENTS
+from dagentd.model.project import Registered
 from dagentd.settings import Settings
 from dagentd.store.journal.index import Index
-from dagentd.store.registry import Registered
 from dagentd.store.store import Store
 from tests.agents.claude_lines import answer, user
 from tests.conftest import SampleProject
