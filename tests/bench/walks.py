@@ -59,7 +59,7 @@ class Tracer:
             self.recording = True
             time.sleep(1.0)
             if not self.functions():
-                self.parts = parts
+                self.parts = parts or None
                 return
 
     def functions(self) -> dict[str, list[str]]:
