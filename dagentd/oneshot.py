@@ -140,7 +140,7 @@ class OneShotCompaction:
         self._proposals: dict[str, Proposal] = {}
 
     @cached_property
-    def _compactor(self) -> Compactor:
+    def compactor(self) -> Compactor:
         from dagentd.jobs.compaction import Compactor
 
         return Compactor(ledger(paths.ledger_file()))
@@ -148,33 +148,30 @@ class OneShotCompaction:
     def compact(self, store: Store, folder: SessionFolder, proposal_id: str | None, again: bool) -> dict[str, Any]:
         with store.sessions.use(folder) as session:
             if proposal_id is None:
-                return self._compactor.compact(session, self._settings, How(forced=True, again=again))
+                return self.compactor.compact(session, self._settings, How(forced=True, again=again))
             if proposal_id not in self._proposals:
                 raise NotFound(f"no proposal {proposal_id!a}", hint=f"dagentd compact {folder.id} --preview")
-            return self._compactor.apply(session, self._proposals[proposal_id])
+            return self.compactor.apply(session, self._proposals[proposal_id])
 
     def preview(self, store: Store, folder: SessionFolder) -> Proposal | None:
         with store.sessions.use(folder) as session:
-            found = self._compactor.propose(session, self._settings, How(forced=True))
+            found = self.compactor.propose(session, self._settings, How(forced=True))
         if found is not None:
             self._proposals[found.id] = found
         return found
 
     def undo(self, session: Session) -> dict[str, Any]:
-        return self._compactor.undo(session)
+        return self.compactor.undo(session)
 
     def pin(self, store: Store, session: Session, *, pinned: bool, item: str | None = None,
             message: str | None = None) -> None:  # fmt: skip
         session.pin(item=item, message=message, pinned=pinned)
 
-    def metrics(self, store: Store, session: Session) -> dict[str, Any]:
-        return self._compactor.metrics(session, self._settings)
-
     def make_room(self, store: Store, session: Session, prompt: str) -> None:
         """If it is due: nobody comes later who could."""
-        if not store.read_only and self._compactor.scales.fullness(session, self._settings).due:
+        if not store.read_only and self.compactor.scales.fullness(session, self._settings).due:
             with contextlib.suppress(Conflict):
-                self._compactor.compact(session, self._settings, How())
+                self.compactor.compact(session, self._settings, How())
 
     def under_way(self) -> list[dict[str, str]]:
         return []

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from math import inf
 from time import monotonic
 from typing import TypeVar
@@ -73,14 +74,14 @@ def by_worker(job: Callable[[], T]) -> T:
         _here.again = None
 
 
+@dataclass(eq=False)
 class RightOfWay:
     """Who asks over the socket is waited for by somebody, who works behind it is not. Both need the interpreter, which
     one thread has at a time, and a thread that wants it back after each of its system calls waits for as long as the
     other one may keep it."""
 
-    def __init__(self) -> None:
-        self._asking: set[int] = set()  # threads
-        self._left = -inf  # when the last of them was done
+    _asking: set[int] = field(default_factory=set)  # threads
+    _left: float = -inf  # when the last of them was done
 
     def __enter__(self) -> None:
         """Somebody asks for what takes no time."""

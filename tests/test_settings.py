@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dagentd import settings
+from dagentd.adapters.files import beneath
 from dagentd.errors import InvalidInput
 from dagentd.settings import Settings
 from dagentd.settings.tables import RULES
@@ -275,15 +276,14 @@ def test_a_folder_that_is_exchanged_after_the_look_leads_nowhere(
     own.write_text("")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "config.toml").write_text("budget.limit = 5000\n")
-    read = settings._bytes
+    opened = beneath.opened
 
-    def exchanged(*given: Any) -> bytes:
-        if given[-1] == own:
-            own.parent.rename(tmp_path / "moved")
-            own.parent.symlink_to(tmp_path / "elsewhere")
-        return read(*given)
+    def exchanged(*given: Any, **more: Any) -> int:
+        own.parent.rename(tmp_path / "moved")
+        own.parent.symlink_to(tmp_path / "elsewhere")
+        return opened(*given, **more)
 
-    monkeypatch.setattr(settings, "_bytes", exchanged)
+    monkeypatch.setattr(beneath, "opened", exchanged)
     assert "cannot be read" in mistakes(user, own)
 
 

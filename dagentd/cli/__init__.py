@@ -158,10 +158,18 @@ def main() -> NoReturn:
 
 
 def run_command(args: Sequence[str]) -> int:
-    """Run one command; what it raises becomes a sentence on stderr, and the exit status says which kind."""
+    """Run one command, which returns its exit status, or nothing for 0; what it raises becomes a sentence on stderr,
+    and the exit status says which kind. Not click's own main(): that answers a closed pipe with status 1, as if we had
+    found a problem."""
     try:
-        status = _invoke(list(args))
-        output.flush()
+        if shell := os.environ.get("_DAGENTD_COMPLETE"):
+            from dagentd.cli.completion.completing import complete
+
+            return complete(shell, list(args))
+        with root.make_context("dagentd", list(args)) as ctx:
+            return int(root.invoke(ctx) or 0)
+    except click.exceptions.Exit as done:
+        return done.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -172,21 +180,6 @@ def run_command(args: Sequence[str]) -> int:
         return 141
     except Exception as error:
         return _failed(error)
-    return status
-
-
-def _invoke(args: list[str]) -> int:
-    """Not click's own main(): that answers a closed pipe with status 1, as if we had found a problem.
-    A command returns its exit status, or nothing for 0."""
-    if shell := os.environ.get("_DAGENTD_COMPLETE"):
-        from dagentd.cli.completion.completing import complete
-
-        return complete(shell, args)
-    try:
-        with root.make_context("dagentd", args) as ctx:
-            return int(root.invoke(ctx) or 0)
-    except click.exceptions.Exit as done:
-        return done.exit_code
 
 
 def _failed(error: Exception) -> int:

@@ -209,12 +209,9 @@ def shown(name: str) -> list[str]:
 def with_examples(command: click.Command, name: str) -> click.Command:
     """The command with its examples below its help; of a group, its commands too."""
     if lines := shown(name):
-        command.epilog = "\n".join(("\b", title(lines), *(f"  {line}" for line in lines)))
+        title = "Examples:" if len(lines) > 1 else "Example:"
+        command.epilog = "\n".join(("\b", title, *(f"  {line}" for line in lines)))
     if isinstance(command, click.Group):
         for each, below in command.commands.items():
             with_examples(below, f"{name} {each}")
     return command
-
-
-def title(lines: list[str]) -> str:
-    return "Example:" if len(lines) == 1 else "Examples:"

@@ -10,7 +10,7 @@ import click
 
 from dagentd import __version__
 from dagentd.cli import output, root
-from dagentd.cli.examples import shown, title
+from dagentd.cli.examples import shown
 
 # Every command of dagentd, one after the other: for what is made from all of them. Loads them all.
 
@@ -85,7 +85,7 @@ def _command(name: str, ctx: click.Context) -> Iterator[str]:
     options = [each for each in ctx.command.params if isinstance(each, click.Option) and not each.hidden]
     yield from _terms(record for each in options if (record := each.get_help_record(ctx)) is not None)
     if lines := shown(name):
-        yield from (".PP", title(lines), *_literally(lines))
+        yield from (".PP", "Examples:" if len(lines) > 1 else "Example:", *_literally(lines))
 
 
 def _paragraphs(text: str) -> Iterator[str]:

@@ -28,7 +28,6 @@ def mcp(print_config: bool) -> None:
     if print_config:
         _print_config()
         return
-    output.flush()
     os.execv(_SERVER[0], _SERVER)
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from dagentd.cli import output
-from dagentd.cli.gone import tell_gone
-from dagentd.cli.naming import session_argument
+from dagentd.cli.naming import session_argument, tell_gone
 from dagentd.cli.project import json_option, project_option, worktree_option
 from dagentd.cli.verbs import ask
 from dagentd.model import conversation, oneline

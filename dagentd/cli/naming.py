@@ -1,4 +1,5 @@
-"""Naming a session: by its id, or by any part of one that no other has; of an unknown one the nearest is told."""
+"""Naming a session: by its id, or by any part of one that no other has; of an unknown one the nearest is told, of one
+that is gone how it comes back."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Any
 
 import click
 
+from dagentd.cli import output
 from dagentd.cli.project import Command, begun_in, how_to_begin, worktrees_of
 from dagentd.cli.verbs import asking
 from dagentd.errors import Conflict, DagentdError, NotFound
@@ -68,6 +70,13 @@ def session_meant_by(
     begin = begun_in(typed) if bare else begin
     hint = f"Did you mean {' or '.join(near)}? `dagentd sessions` lists all." if near else begin or unknown.hint
     raise NotFound(unknown.message, path=unknown.path, hint=hint) from None
+
+
+def tell_gone(answer: dict[str, Any], session: str = "") -> None:
+    """Of a session that was answered, or of the one that an answer is about."""
+    if answer.get("gone"):
+        name = session or answer["id"]
+        output.line(f"(gone with its worktree; `dagentd restore {name}` brings it back)\n")
 
 
 def _with_part(typed: str, known: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from shutil import get_terminal_size
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
@@ -51,7 +51,8 @@ def text(text: str) -> None:
 
 def line(text: str = "") -> None:
     """A sentence of ours: a terminal breaks it between words."""
-    _put(_wrapped(clean(text) + "\n", sys.stdout))
+    told = clean(text) + "\n"
+    _put(tables.wrapped(told) if on_terminal() else told)
 
 
 def cut(text: str, margin: int = 0) -> str:
@@ -82,6 +83,7 @@ def put_bytes(data: bytes) -> None:
     """As they are: what another program wrote, for a file or a pipe."""
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
+    _put("")
 
 
 def error(message: str, hint: str = "") -> None:
@@ -89,7 +91,7 @@ def error(message: str, hint: str = "") -> None:
     try:
         if sys.stderr is not None:
             told = f"dagentd: {clean(message)}\n" + (f"{clean(step(hint))}\n" if hint else "")
-            sys.stderr.write(_wrapped(told, sys.stderr))
+            sys.stderr.write(tables.wrapped(told) if sys.stderr.isatty() else told)
             sys.stderr.flush()
     except OSError:
         return
@@ -127,7 +129,9 @@ def json_line(value: Any) -> None:
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, empty: str = "") -> None:
     """Rows under titles; without any rows the sentence `empty`."""
-    cells = [[_one_line(cell) for cell in row] for row in rows]
+    plainer = {} if is_utf8() else _PLAINER  # before columns are laid out: an arrow becomes longer
+    lines = [[clean("" if cell is None else str(cell)) for cell in row] for row in rows]
+    cells = [[" ".join(cell.split()).translate(plainer) for cell in row] for row in lines]
     columns = [each._replace(style="") if colourless and each.style != "bold" else each for each in columns]
     if cells:
         _put((tables.drawn if on_terminal() else tables.aligned)(columns, cells))
@@ -149,19 +153,11 @@ def can_ask() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def flush() -> None:
-    _put("")
-
-
 def abandon() -> None:
     """Nobody reads on: let Python's own flush at exit go nowhere instead of failing."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
-
-
-def _wrapped(text: str, stream: TextIO | None) -> str:
-    return tables.wrapped(text) if stream is not None and stream.isatty() else text
 
 
 def _put(text: str) -> None:
@@ -176,11 +172,6 @@ def _put(text: str) -> None:
     except OSError as problem:
         abandon()
         raise NotAllowed(f"cannot write the output: {problem.strerror}") from None
-
-
-def _one_line(cell: object) -> str:
-    text = " ".join(clean("" if cell is None else str(cell)).split())
-    return text if is_utf8() else text.translate(_PLAINER)  # before columns are laid out: an arrow becomes longer
 
 
 def is_utf8() -> bool:

@@ -23,19 +23,12 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 
-def project_option(command: Command) -> Command:
-    return click.option(
-        "-C", "--project", "where", type=click.Path(exists=True, path_type=Path), default=".", show_default="here",
-        help="A path in the repository.",
-    )(command)  # fmt: skip
-
-
-def worktree_option(command: Command) -> Command:
-    return click.option("--worktree", help="The worktree, where several have a session of this id.")(command)
-
-
-def json_option(command: Command) -> Command:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+project_option = click.option(
+    "-C", "--project", "where", type=click.Path(exists=True, path_type=Path), default=".", show_default="here",
+    help="A path in the repository.",
+)  # fmt: skip
+worktree_option = click.option("--worktree", help="The worktree, where several have a session of this id.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def settings_of(project: Project) -> Settings:

@@ -17,11 +17,11 @@ from dagentd.adapters import git
 from dagentd.adapters.files import disk
 from dagentd.agents import connecting, removing
 from dagentd.cli import hooks, output
-from dagentd.cli.gone import print_list as print_gone
 from dagentd.cli.life import ensure_running, stop_daemon
 from dagentd.cli.output import Column
 from dagentd.cli.project import how_to_begin, json_option, kept_conversations, reading, settings_of
 from dagentd.cli.service import tell as tell_service
+from dagentd.cli.sessions import print_gone
 from dagentd.cli.verbs import asking
 from dagentd.errors import DagentdError, InvalidInput, NotFound, Unreachable
 from dagentd.jobs import exclude, retention, user_service

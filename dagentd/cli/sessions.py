@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,6 @@ import click
 
 from dagentd.adapters import git
 from dagentd.cli import output
-from dagentd.cli.gone import print_list as print_gone
 from dagentd.cli.output import Column
 from dagentd.cli.paused import in_brief
 from dagentd.cli.project import how_to_begin, json_option
@@ -66,6 +66,19 @@ def _print(found: list[dict[str, Any]], none: str) -> None:
     numbers = [Column(name, right=True) for name in ("messages", "budget")]
     columns = [Column("session", style="cyan"), Column("worktree"), Column("status"), *numbers, Column("updated")]
     output.table(columns, map(_row, found), empty=none)
+
+
+def print_gone(found: list[dict[str, Any]]) -> None:
+    columns = [Column("session", style="cyan"), Column("feature"), Column("total", right=True), Column("updated"),
+               Column("days left", right=True)]  # fmt: skip
+    seen = Counter(each["id"] for each in found)
+    rows = []
+    for each in found:
+        name = each["id"] if seen[each["id"]] == 1 else Path(each["kept"]).stem
+        left = "for good" if each["daysLeft"] is None else each["daysLeft"]
+        total, updated = each.get("total", "unreadable"), output.ago(each.get("updatedAt"))
+        rows.append((name, each.get("featureId"), total, updated, left))
+    output.table(columns, rows, empty="No session is gone. `dagentd sessions` lists those that are here.")
 
 
 def _print_followed(found: list[dict[str, Any]], root: str, below: bool) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from dagentd.cli import output
-from dagentd.cli.gone import tell_gone
 from dagentd.cli.messages import tool_calls
-from dagentd.cli.naming import session_argument
+from dagentd.cli.naming import session_argument, tell_gone
 from dagentd.cli.paused import in_full
 from dagentd.cli.project import json_option, project_option, worktree_option
 from dagentd.cli.verbs import asking
@@ -34,8 +33,12 @@ def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None
     with asking(where) as verbs:
         found = verbs.call("session.get", **whose)
         checkpoint = verbs.call("session.getCheckpoint", **whose)
-        if "budget" in found:
-            found |= _counted(verbs.call("session.getCompactionMetrics", **whose)["tokens"], found["budget"]["limit"])
+        if budget := found.get(
+            "budget"
+        ):  # in the place of what was estimated for a list: as `compact --preview` counts
+            tokens = verbs.call("session.getCompactionMetrics", **whose)["tokens"]
+            share = round(tokens / budget["limit"], 3)
+            found |= {"tokens": tokens, "budget": {"limit": budget["limit"], "share": share, "estimated": False}}
         last = [] if as_json else verbs.call("session.getMessages", **whose, limit=_LAST)["messages"]
     if as_json:
         output.print_json({"session": found, "checkpoint": checkpoint})
@@ -47,28 +50,29 @@ def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None
         output.line()
         output.heading("Last messages")
     for message in last:
-        told = _first_line(message.get("content")) or _first_line("\n".join(tool_calls(message)))
-        output.line(f"  {message.get('role')}: {told}")
+        told = str(message.get("content")).strip() or "\n".join(tool_calls(message)).strip()
+        first = told.splitlines()[0] if told else ""
+        output.line(f"  {message.get('role')}: {first if len(first) <= 100 else f'{first[:99]}…'}")
     for problem in found.get("problems", ()):
         output.problem(problem["message"], problem["hint"], problem["path"].removeprefix(f"{found['project']}/"))
 
 
-def _counted(tokens: int, limit: int) -> dict[str, Any]:
-    """In the place of what was estimated for a list: as `compact --preview` counts."""
-    return {"tokens": tokens, "budget": {"limit": limit, "share": round(tokens / limit, 3), "estimated": False}}
-
-
 def _print(found: dict[str, Any]) -> None:
     shown = [(title, found[key]) for key, title in _SHOWN.items() if found.get(key)]
+    if "paused" in found:
+        shown.append(("paused", in_full(found["paused"], found["id"])))
+    if "compacting" in found:
+        shown.append(("compacting", f"began {output.ago(found['compacting'])}"))
     made, changed = (output.ago(found.get(key)) for key in ("createdAt", "updatedAt"))
-    output.fields([
-        *shown,
-        *([("paused", in_full(found["paused"], found["id"]))] if "paused" in found else []),
-        *([("compacting", f"began {output.ago(found['compacting'])}")] if "compacting" in found else []),
-        ("made", f"{made}, changed {changed}" if changed else made),
-        ("messages", _messages(found)),
-        *_budget(found),
-    ])  # fmt: skip
+    shown.append(("made", f"{made}, changed {changed}" if changed else made))
+    # Documents of somebody else may not tell how many there ever were.
+    known = {"in chat": found.get("messages"), "in total": found.get("total")}
+    counts = ", ".join(f"{count} {where}" for where, count in known.items() if count is not None)
+    shown.append(("messages", counts or "unknown"))
+    if budget := found.get("budget"):
+        share, limit = output.share(budget["share"]), output.tokens(budget["limit"])
+        shown.append(("budget", f"{output.tokens(found['tokens'])}, {share} of {limit}"))
+    output.fields(shown)
 
 
 def _print_followed(found: dict[str, Any]) -> None:
@@ -96,19 +100,6 @@ def _print_followed(found: dict[str, Any]) -> None:
     output.fields([(name, value) for name, value in told.items() if value])
 
 
-def _messages(found: dict[str, Any]) -> str:
-    """Documents of somebody else may not tell how many there ever were."""
-    known = {"in chat": found.get("messages"), "in total": found.get("total")}
-    return ", ".join(f"{count} {where}" for where, count in known.items() if count is not None) or "unknown"
-
-
-def _budget(found: dict[str, Any]) -> list[tuple[str, str]]:
-    if "budget" not in found:
-        return []
-    share, limit = output.share(found["budget"]["share"]), output.tokens(found["budget"]["limit"])
-    return [("budget", f"{output.tokens(found['tokens'])}, {share} of {limit}")]
-
-
 def _print_checkpoint(checkpoint: dict[str, Any]) -> None:
     """Each item with its id, by which it can be pinned."""
     items, record = items_of(checkpoint), record_of(checkpoint)
@@ -124,9 +115,3 @@ def _print_checkpoint(checkpoint: dict[str, Any]) -> None:
             output.line(f"  {item.id}  {'[pinned] ' if item.pinned else ''}{in_words(item)}")
     if left := checkpoint.get("itemsLeft"):
         output.line(f"\n{left} earlier items are only in history.")
-
-
-def _first_line(content: object) -> str:
-    text = content if isinstance(content, str) else str(content)
-    line = (text.strip().splitlines() or [""])[0]
-    return line if len(line) <= 100 else f"{line[:99]}…"

@@ -28,7 +28,12 @@ def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
     titles = [column.title for column in columns]
     lines = [titles, *rows] if any(titles) else list(rows)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "".join(_padded(columns, row, widths) + "\n" for row in lines)
+    shown = []
+    for row in lines:
+        cells = zip(columns, row, widths, strict=True)
+        padded = (cell.rjust(width) if column.right else cell.ljust(width) for column, cell, width in cells)
+        shown.append((" " * _GAP).join(padded).rstrip() + "\n")
+    return "".join(shown)
 
 
 def drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
@@ -71,11 +76,6 @@ def _grid(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Table:
     for row in rows:
         grid.add_row(*map(Text, row))
     return grid
-
-
-def _padded(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int]) -> str:
-    cells = zip(columns, row, widths, strict=True)
-    return (" " * _GAP).join(c.rjust(w) if column.right else c.ljust(w) for column, c, w in cells).rstrip()
 
 
 def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:

@@ -8,10 +8,10 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
+from dagentd import paths
 from dagentd.adapters import git
 from dagentd.errors import NotRunning, Unreachable
 from dagentd.model.project import Project
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dagentd.oneshot import OneShot
     from dagentd.rpc.methods import Method
     from dagentd.rpc.settled import SettledProject
-    from dagentd.settings import Settings
 
 PATIENCE = 60.0  # seconds for an answer of the daemon
 
@@ -69,8 +68,9 @@ def asking(where: Path, timeout: float = PATIENCE) -> Iterator[Verbs]:
 def serving(project: Project, timeout: float = PATIENCE) -> Iterator[Client | None]:
     """The daemon, if one runs and writes to this project; None if a command has to do it by itself."""
     try:
+        os.lstat(paths.socket())  # nearly always it is not there where no daemon runs
         client = Client(timeout=timeout)
-    except NotRunning:
+    except (FileNotFoundError, NotRunning):
         yield None
         return
     with client as running:
@@ -107,9 +107,13 @@ class _InProcess(contextlib.ExitStack):
     again."""
 
     def __init__(self, project: Project | None) -> None:
+        from dagentd import settings
+
         super().__init__()
-        self._project = project
+        own = [] if project is None else [paths.project_config_file(project.root)]
+        self._project, self._settings = project, settings.load(paths.config_file(), *own)
         self._service: OneShot | None = None
+        self._settled: SettledProject | None = None
         self._writes = False
         self._followers: list[tuple[list[str], Callable[[object], None]]] = []
 
@@ -120,10 +124,12 @@ class _InProcess(contextlib.ExitStack):
         named = _named(given, None if self._project is None else str(self._project.root))
         row = METHODS[method]
         if self._service is None and method in _OFF_DOCUMENTS:
-            from dagentd.store.settled import Unsettled
+            from dagentd.rpc.settled import SettledProject, Unsettled
 
+            assert self._project is not None
+            self._settled = self._settled or SettledProject(self._project, self._settings, paths.index_file())
             with contextlib.suppress(Unsettled):
-                return row.call(Caller(cast(Any, self._settled), _unheard), named)
+                return row.call(self._settled, named)
         answer = row.call(Caller(self._serve(row), _unheard), named)
         if isinstance(answer, dict | list | None):
             return answer
@@ -133,20 +139,6 @@ class _InProcess(contextlib.ExitStack):
 
     def follow(self, types: list[str], hear: Callable[[object], None]) -> None:
         self._followers.append((types, hear))
-
-    @cached_property
-    def _settings(self) -> Settings:
-        from dagentd import paths, settings
-
-        own = None if self._project is None else paths.project_config_file(self._project.root)
-        return settings.load(paths.config_file(), *([own] if own else []))
-
-    @cached_property
-    def _settled(self) -> SettledProject:
-        from dagentd.rpc.settled import SettledProject
-
-        assert self._project is not None
-        return SettledProject(self._project, self._settings)
 
     def _serve(self, row: Method) -> OneShot:
         from dagentd import oneshot

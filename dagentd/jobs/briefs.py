@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dagentd.adapters import clock, tokens
-from dagentd.jobs.token_sizes import Sizes
+from dagentd.jobs.scales import Sizes
 from dagentd.model import brief
 from dagentd.model.brief import Handover
 from dagentd.model.compaction import local

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar
 
 from dagentd.adapters import clock, tokens
 from dagentd.errors import CorruptFile, LimitReached, NotFound
-from dagentd.jobs.token_sizes import budget_of, calibration
+from dagentd.jobs.scales import budget_of, calibration
 from dagentd.model import ids, jsontext
 from dagentd.model.conversation import in_transcript
 from dagentd.model.documents import AgentDescription, Checkpoint, Context, Document

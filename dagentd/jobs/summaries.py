@@ -87,17 +87,21 @@ def session(store: Store, folder: SessionFolder, settings: Settings) -> dict[str
     except DagentdError as error:
         return {**place, "error": str(error), "hint": error.hint}
     held = {key: raw[key] for key in _KEPT if key in raw} | counts(raw, folder)
-    return {**place, **held, **paused(store, folder.id), **_size(folder, settings)}
+    paused = store.pauses.shown(folder.id)
+    return {**place, **held, **({"paused": paused} if paused else {}), **_size(folder, settings)}
 
 
 def whole(store: Store, held: Session, settings: Settings) -> dict[str, Any]:
     """Its document, and what a user asks for first. `messages` is what is in chat, `total` what was ever said."""
-    sizes = {} if held.folder.gone else _size(held.folder, settings)
+    document, paused = held.document(), store.pauses.shown(held.id)
     wrong = [problem.raw() for problem in held.problems]
-    told = {"problems": wrong} if wrong else {}
-    document = held.document()
-    said = counts(document, held.folder)
-    return {**document, **said, **paused(store, held.id), **sizes, **gone(held), **told}
+    return {
+        **document,
+        **counts(document, held.folder),
+        **({"paused": paused} if paused else {}),
+        **({"gone": True} if held.folder.gone else _size(held.folder, settings)),
+        **({"problems": wrong} if wrong else {}),
+    }
 
 
 def counts(document: dict[str, Any], folder: SessionFolder) -> dict[str, int]:
@@ -114,11 +118,6 @@ def counts(document: dict[str, Any], folder: SessionFolder) -> dict[str, int]:
     return {name: count for name, count in found.items() if isinstance(count, int)}
 
 
-def gone(held: Session) -> dict[str, bool]:
-    """Only where it is."""
-    return {"gone": True} if held.folder.gone else {}
-
-
 def closed(store: Store) -> list[dict[str, str | None]]:
     """Folders that should hold sessions and may not be looked into."""
     return [{"message": each.message, "path": each.path, "hint": each.hint} for each in closed_folders(store.project)]
@@ -129,12 +128,6 @@ def with_compactions(found: list[dict[str, Any]], under_way: Iterable[dict[str, 
     since = {(each["worktree"], each["sessionId"]): each["since"] for each in under_way}
     keys = ((each.get("worktree"), each.get("id")) for each in found)
     return [each | ({"compacting": since[key]} if key in since else {}) for each, key in zip(found, keys, strict=True)]
-
-
-def paused(store: Store, session_id: str) -> dict[str, Any]:
-    """Only where it is."""
-    held = store.pauses.shown(session_id)
-    return {} if held is None else {"paused": held}
 
 
 def _document(store: Store, folder: SessionFolder) -> dict[str, Any]:
@@ -149,15 +142,10 @@ def _document(store: Store, folder: SessionFolder) -> dict[str, Any]:
 
 def _size(folder: SessionFolder, settings: Settings) -> dict[str, Any]:
     """Estimated from the sizes of the documents; `session.previewRequest` counts."""
-    size = sum(_bytes(folder, name) for name in ("chat", "context", "agent-description"))
-    size += _bytes(folder, "checkpoint") // _SAID_OVER
+    size = 0
+    for name in ("chat", "context", "agent-description", "checkpoint"):
+        with contextlib.suppress(OSError):
+            size += folder.document(name).stat().st_size // (_SAID_OVER if name == "checkpoint" else 1)
     tokens = Calibration().tokens(size // _BYTES_PER_TOKEN, settings.compaction.model)
     limit = settings.budget.limit
     return {"tokens": tokens, "budget": {"limit": limit, "share": round(tokens / limit, 3), "estimated": True}}
-
-
-def _bytes(folder: SessionFolder, name: str) -> int:
-    try:
-        return folder.document(name).stat().st_size
-    except OSError:
-        return 0

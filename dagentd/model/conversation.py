@@ -8,14 +8,14 @@ from itertools import chain
 from typing import Any, Literal, TypedDict
 
 from dagentd.model.jsontext import escaped
-from dagentd.model.prompt_text import closing, fenced, json_text, moment, opening, section
+from dagentd.model.prompt_text import fenced, json_text, moment, opening, section
 
 _ABOUT = "The conversation so far, oldest first. The message to answer is not among these: it follows."
 # The API wants a user's turn first. Dropping what the assistant said would lose it; inventing a request
 # would be obeyed. This sentence asks for nothing and never changes.
 _ASSISTANT_FIRST = "[This record of the conversation begins with an assistant message.]"
 _ABOUT_NOTICES = "System messages of the conversation, oldest first."
-_BEGIN, _CLOSING, _END = f"{opening('conversation')}\n{_ABOUT}", closing("message"), closing("conversation")
+_BEGIN, _CLOSING, _END = f"{opening('conversation')}\n{_ABOUT}", "</session-message>", "</session-conversation>"
 _BETWEEN = escaped("\n\n")
 _NOT_TEXT = ("image", "document")
 _SYSTEM = "system"
@@ -46,7 +46,8 @@ class Said:
 
 
 def message(raw: Mapping[str, Any], tokens: int | None = None) -> Said:
-    role, told = _role(raw.get("role")), text(raw.get("content"))
+    role, told = raw.get("role"), text(raw.get("content"))
+    role = (" ".join(role.split()) if isinstance(role, str) else "") or "unknown"
     begin, words = opening("message", role=role, at=moment(raw.get("timestamp"))), fenced(told)
     written = escaped(told)
     in_json = written, escaped(begin), written if words == told else escaped(words)
@@ -150,6 +151,8 @@ def with_text(raw: dict[str, Any]) -> dict[str, Any]:
 
 def text(content: Any) -> str:
     """A message's content in words: blocks of the Messages API one below the other."""
+    if isinstance(content, str):  # nearly always
+        return content
     try:
         return _words(content)
     except RecursionError:
@@ -182,10 +185,6 @@ def _block(block: dict[str, Any]) -> str:
 
 def _mark(what: str, block: dict[str, Any], *keys: str) -> str:
     return f"[{' '.join([what, *(block[key] for key in keys if isinstance(block.get(key), str))])}]"
-
-
-def _role(role: Any) -> str:
-    return (" ".join(role.split()) if isinstance(role, str) else "") or "unknown"
 
 
 def _side(role: str) -> Literal["user", "assistant"]:

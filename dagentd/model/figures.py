@@ -56,7 +56,7 @@ def in_chat(messages: int, total: int | None) -> str:
 
 def size(count: int) -> str:
     """`4.1 kB`, `5 MB`: powers of 1000, as the settings count them."""
-    return _scaled(count, (" B", " kB", " MB", " GB", " TB"))
+    return scaled(count, (" B", " kB", " MB", " GB", " TB"))
 
 
 def tokens(count: int) -> str:
@@ -64,12 +64,8 @@ def tokens(count: int) -> str:
     return scaled(count) + (" token" if count == 1 else " tokens")
 
 
-def scaled(count: int) -> str:
+def scaled(count: int, units: Sequence[str] = ("", "k", "M", "G")) -> str:
     """`812`, `12.3k`."""
-    return _scaled(count, ("", "k", "M", "G"))
-
-
-def _scaled(count: int, units: Sequence[str]) -> str:
     value, unit = float(count), 0
     while value >= 999.95 and unit < len(units) - 1:
         value, unit = value / 1000, unit + 1

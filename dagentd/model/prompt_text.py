@@ -28,16 +28,13 @@ def section(tag: str, /, *paragraphs: str, **attributes: str) -> str:
     filled = [paragraph for paragraph in paragraphs if paragraph]
     if not filled:
         return ""
-    return "\n".join([opening(tag, **attributes), *filled, closing(tag)])
+    return "\n".join([opening(tag, **attributes), *filled, f"</session-{tag}>"])
 
 
 def opening(tag: str, /, **attributes: str) -> str:
-    shown = "".join(f' {key}="{_attribute(value)}"' for key, value in attributes.items() if value)
+    flat = {key: html.escape(" ".join(value.split())) for key, value in attributes.items() if value}
+    shown = "".join(f' {key}="{value}"' for key, value in flat.items())
     return f"<session-{tag}{shown}>"
-
-
-def closing(tag: str) -> str:
-    return f"</session-{tag}>"
 
 
 def body(value: Any) -> str:
@@ -92,7 +89,3 @@ def _scalar(value: Any) -> str:
     if isinstance(value, str):
         return value.strip()
     return json_text(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
-
-
-def _attribute(value: str) -> str:
-    return html.escape(" ".join(value.split()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from dagentd.model import jsontext
 from dagentd.model.jsontext import Undecodable
 
 _END = object()
+_PLAIN = re.compile(r"[0-9TZ:.+-]*", re.ASCII)
 
 
 class Record(NamedTuple):
@@ -112,3 +114,11 @@ def core(raw: dict[str, Any]) -> bytes:
     if isinstance(role, str) and isinstance(content, str) and not blocks:
         return fingerprint(f"{role}\0{content}".encode("utf-8", "surrogatepass"))
     return fingerprint(jsontext.encode([role, content, *blocks]))
+
+
+def stamp_of(raw: dict[str, Any]) -> str:
+    """The timestamp as JSON text. Usual ones need no encoder."""
+    stamp = raw.get("timestamp")
+    if isinstance(stamp, str) and _PLAIN.fullmatch(stamp):
+        return f'"{stamp}"'
+    return jsontext.encode(stamp).decode()

@@ -65,7 +65,7 @@ class Request:
 
 def compose(parts: Parts, user_message: str, recent_messages: int = 0) -> Request:
     own = sections.checkpoint(parts.checkpoint)
-    shared = sections.shared_checkpoint(parts.shared_checkpoint)
+    shared = sections.checkpoint(parts.shared_checkpoint, of="dev")
     return Request(
         agent=sections.agent(parts.agent),
         context=sections.context(parts.context),

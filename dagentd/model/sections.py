@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic.alias_generators import to_snake
 
-from dagentd.model.compaction.items import TITLES, quotes_of, with_quote
+from dagentd.model.compaction.items import TITLES, object_of, quotes_of, with_quote
 from dagentd.model.documents import AgentDescription, Checkpoint, Context
 from dagentd.model.prompt_text import body, bullets, field, line, moment, section
 
@@ -50,14 +50,26 @@ def context(found: Context | None) -> str:
     return section("context", _ABOUT_CONTEXT, *known) if known else ""
 
 
-def checkpoint(own: Checkpoint | None) -> str:
-    recorded = _record(own)
-    return section("checkpoint", _ABOUT_CHECKPOINT, *recorded) if recorded else ""
-
-
-def shared_checkpoint(other: Checkpoint | None) -> str:
-    recorded = _record(other)
-    return section("checkpoint", _ABOUT_SHARED, *recorded, of="dev") if recorded else ""
+def checkpoint(found: Checkpoint | None, of: str = "") -> str:
+    """The session's own, or the one `of` the agent that it shares its task with."""
+    if found is None:
+        return ""
+    summary, quotes, loop = found.summary, quotes_of(found.items), object_of(found.ralph_loop)
+    recorded = [
+        field("Goal", summary.goal),
+        *(bullets(title, _quoted(name, getattr(summary, to_snake(name)), quotes)) for name, title in TITLES.items()),
+        field("Next step", summary.next),
+        field("Iteration", loop.get("currentIteration")),
+        bullets("Checks passed", loop.get("passedChecks")),
+        bullets("Checks failed", loop.get("failedChecks")),
+        field("Last error", loop.get("lastError")),
+    ]
+    if not any(recorded):
+        return ""
+    about, covered = _ABOUT_SHARED if of else _ABOUT_CHECKPOINT, object_of(found.compaction_info)
+    first, last = (moment(covered.get(f"{which}MessageTimestamp")) for which in ("oldest", "newest"))
+    period = f"It covers messages from {first} to {last}." if first and last else ""
+    return section("checkpoint", about, period, *recorded, of=of)
 
 
 def _project(found: Context) -> list[str]:
@@ -144,20 +156,6 @@ def _attachments(value: Any) -> list[str]:
     return [bullets("Attachments", names), *files]
 
 
-def _record(found: Checkpoint | None) -> list[str]:
-    if found is None:
-        return []
-    summary, quotes = found.summary, quotes_of(found.items)
-    parts = (
-        field("Goal", summary.goal),
-        *(bullets(title, _quoted(name, getattr(summary, to_snake(name)), quotes)) for name, title in TITLES.items()),
-        field("Next step", summary.next),
-        *_loop(found.ralph_loop),
-    )
-    recorded = [part for part in parts if part]
-    return [_period(found.compaction_info), *recorded] if recorded else []
-
-
 def _quoted(name: str, entries: Any, quotes: Mapping[tuple[str, str], str]) -> Any:
     """With the user's own words beside those that say them in others: a paraphrase must not turn an order round
     unnoticed."""
@@ -165,21 +163,3 @@ def _quoted(name: str, entries: Any, quotes: Mapping[tuple[str, str], str]) -> A
         return entries
     said = ((entry, quotes.get((name, " ".join(line(entry).split())))) for entry in entries)
     return [with_quote(line(entry), words) if words else entry for entry, words in said]
-
-
-def _period(info: Any) -> str:
-    if not isinstance(info, dict):
-        return ""
-    first, last = (moment(info.get(f"{which}MessageTimestamp")) for which in ("oldest", "newest"))
-    return f"It covers messages from {first} to {last}." if first and last else ""
-
-
-def _loop(loop: Any) -> list[str]:
-    if not isinstance(loop, dict):
-        return []
-    return [
-        field("Iteration", loop.get("currentIteration")),
-        bullets("Checks passed", loop.get("passedChecks")),
-        bullets("Checks failed", loop.get("failedChecks")),
-        field("Last error", loop.get("lastError")),
-    ]

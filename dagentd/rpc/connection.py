@@ -18,7 +18,7 @@ from dagentd.errors import DagentdError
 from dagentd.events import Event
 from dagentd.rpc import protocol
 from dagentd.rpc.methods import METHODS
-from dagentd.rpc.protocol import MAX_LINE, Call, Incoming, Refused
+from dagentd.rpc.protocol import MAX_LINE, Call, Incoming
 from dagentd.rpc.service import Caller, Service
 from dagentd.waiting import right_of_way
 
@@ -259,7 +259,8 @@ class Connection:
         incoming = protocol.read(line)
         if incoming is None:
             return
-        slow = any(map(_is_slow, incoming.entries))
+        named = [METHODS.get(entry.method) for entry in incoming.entries if isinstance(entry, Call)]
+        slow = any(method is not None and method.slow for method in named)
         if slow or self._turns.pending:
             sessions = {session for call in incoming.calls if (session := _session(call)) is not None}
             if slow or self._turns.concern(sessions):
@@ -291,11 +292,6 @@ class Connection:
     def _has_room(self) -> None:
         for subscription in tuple(self._caller.subscriptions):
             self._service.events.has_room(subscription)
-
-
-def _is_slow(entry: Call | Refused) -> bool:
-    method = METHODS.get(entry.method) if isinstance(entry, Call) else None
-    return method is not None and method.slow
 
 
 def _session(call: Call) -> str | None:

@@ -9,7 +9,7 @@ from dagentd.errors import InvalidInput, NotAllowed, NotFound
 from dagentd.jobs import summaries
 from dagentd.model.ids import is_followed
 from dagentd.rpc import params, session_methods
-from dagentd.rpc.service import Caller, session_of, store_at
+from dagentd.rpc.service import Caller, store_at
 from dagentd.settings import Settings
 from dagentd.store.layout import layout
 from dagentd.store.store import Store
@@ -76,7 +76,7 @@ def brief(caller: Caller, given: params.Brief) -> dict[str, Any]:
     if is_followed(named):
         return {"sessionId": named, "brief": _of_conversation(caller, named, given.tokens)}
     asked = params.OfSession(sessionId=named, project=given.project)
-    with session_of(caller.service, asked) as (store, session):
+    with caller.session(asked) as (store, session):
         settings = caller.service.settings_of(store.project)
         about = summaries.whole(store, session, settings)
         return {"sessionId": session.id, "brief": briefs.of_session(store, session, about, settings, given.tokens)}

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from dagentd.errors import InvalidInput
 from dagentd.events import EventType
 from dagentd.model.ids import AgentType, AgxState, By, SessionType, TaskState
 
 SessionStatus = Literal["active", "idle", "archived", "gone"]
 
 
-def _shape(name: str) -> dict[str, Any]:
-    """One that `results` has, for `rpc.discover`; what is given is looked at when it is used."""
-    return {"x-shape": name}
-
-
 class Params(BaseModel):
     """camelCase outside; a name that is not known is refused, because a misspelt one would be ignored, and so is a
-    value of another type, because "no" would be read as false and "10" as a number."""
+    value of another type, because "no" would be read as false and "10" as a number. `x-shape` names one of `results`,
+    for `rpc.discover`; what is given is looked at when it is used."""
 
     model_config = ConfigDict(defer_build=True, extra="forbid", alias_generator=to_camel, frozen=True, strict=True)
-
-    @classmethod
-    def checked(cls, given: dict[str, Any], method: str) -> Self:
-        """As they were given for a method; what does not fit is told in words."""
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            found = error.errors(include_url=False, include_input=False)
-        told = (f"{'.'.join(map(str, each['loc'])) or 'params'}: {each['msg'].lower()}" for each in found)
-        raise InvalidInput("; ".join(told), hint=f"`rpc.discover` describes {method}.")
 
 
 class Nothing(Params):
@@ -145,7 +130,7 @@ class AddMessage(OfSession):
 
 
 class AddMessages(OfSession):
-    messages: list[dict[str, Any]] = Field(min_length=1, json_schema_extra={"items": _shape("NewMessage")})
+    messages: list[dict[str, Any]] = Field(min_length=1, json_schema_extra={"items": {"x-shape": "NewMessage"}})
 
 
 class Messages(OfSession):
@@ -171,11 +156,11 @@ class UpdateCheckpoint(OfSession):
 
 
 class UpdateContext(OfSession):
-    context: dict[str, Any] = Field(json_schema_extra=_shape("Context"))
+    context: dict[str, Any] = Field(json_schema_extra={"x-shape": "Context"})
 
 
 class SetAgentDescription(OfSession):
-    agent_description: dict[str, Any] = Field(json_schema_extra=_shape("AgentDescription"))
+    agent_description: dict[str, Any] = Field(json_schema_extra={"x-shape": "AgentDescription"})
 
 
 class PreviewRequest(OfSession):

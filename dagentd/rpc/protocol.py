@@ -97,25 +97,22 @@ def encode_answers(settled: list[tuple[Id, Any]], room: int) -> list[bytes]:
     room -= _SHORTEST * (len(settled) - 1)
     encoded = []
     for id, outcome in settled:
-        answer = _answer(id, outcome)
+        if isinstance(outcome, BaseException):
+            answer = _error(id, outcome)
+        else:
+            try:
+                # The encoder is slow to begin with, so it gets the result and hardly ever the id.
+                known = str(id).encode() if type(id) is int else jsontext.encode(id)
+                result = outcome.data if isinstance(outcome, Encoded) else jsontext.encode(outcome)
+                answer = b"".join((b'{"jsonrpc": "2.0", "result": ', result, b', "id": ', known, b"}"))
+            except (TypeError, ValueError, RecursionError) as error:
+                answer = _error(id, error)
         if len(answer) > room:
             answer = _error(id, _too_big())
         else:
             room -= len(answer)
         encoded.append(answer)
     return encoded
-
-
-def _answer(id: Id, outcome: Any) -> bytes:
-    if isinstance(outcome, BaseException):
-        return _error(id, outcome)
-    try:
-        # The encoder is slow to begin with, so it gets the result and hardly ever the id.
-        known = str(id).encode() if type(id) is int else jsontext.encode(id)
-        result = outcome.data if isinstance(outcome, Encoded) else jsontext.encode(outcome)
-        return b"".join((b'{"jsonrpc": "2.0", "result": ', result, b', "id": ', known, b"}"))
-    except (TypeError, ValueError, RecursionError) as error:
-        return _error(id, error)
 
 
 def _error(id: Id, error: BaseException) -> bytes:
@@ -262,8 +259,9 @@ def _refused(error: DagentdError) -> Incoming:
 def _entry(value: Any) -> Call | Refused:
     if not isinstance(value, dict):
         return Refused(None, InvalidRequest(f"a request is an object, not {jsontext.kind(value)}"))
-    id = value.get("id")
-    if not _is_id(id):
+    id = value.get("id")  # by exact type: to Python true is an integer too
+    is_number = type(id) is int and abs(id) < _ABOVE_IDS
+    if not (id is None or is_number or (isinstance(id, str) and len(id) <= MAX_ID)):
         return Refused(None, InvalidRequest(f"an id is a text or an integer of at most {MAX_ID} characters, or null"))
     method, params = value.get("method"), value.get("params")
     if value.get("jsonrpc") != "2.0":
@@ -273,10 +271,3 @@ def _entry(value: Any) -> Call | Refused:
     if "params" in value and not isinstance(params, dict | list):
         return Refused(id, InvalidRequest("`params` must be an object or a list"))
     return Call(id, method, params, id is None and "id" not in value)
-
-
-def _is_id(value: Any) -> bool:
-    if isinstance(value, str):
-        return len(value) <= MAX_ID
-    # By exact type: to Python true is an integer too.
-    return value is None or (type(value) is int and abs(value) < _ABOVE_IDS)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # a command that reads goes without the parts that write
     from dagentd.agents.followed import Followed
     from dagentd.agx.agx import Agx
     from dagentd.events import Deliver, Events
-    from dagentd.jobs.compaction import Proposal
+    from dagentd.jobs.compaction import Compactor, Proposal
     from dagentd.jobs.migration.sources import File
     from dagentd.jobs.reconcile import Report
     from dagentd.model.project import Project, SessionFolder
@@ -42,7 +42,8 @@ class Compacting(Protocol):
         self, store: Store, session: Session, *, pinned: bool, item: str | None = None, message: str | None = None
     ) -> None: ...
 
-    def metrics(self, store: Store, session: Session) -> dict[str, Any]: ...
+    @property
+    def compactor(self) -> Compactor: ...
 
     def make_room(self, store: Store, session: Session, prompt: str) -> None: ...
 
@@ -121,6 +122,23 @@ class Caller:
     deliver: Deliver
     subscriptions: set[str] = field(default_factory=set)
 
+    @contextlib.contextmanager
+    def session(self, given: OfSession) -> Iterator[tuple[Store, Session]]:
+        """The one that is meant, kept open for as long as it is used."""
+        where = (given.session_id, given.worktree, given.feature_id)
+        store = store_of(self.service, given.project, *where)
+        try:
+            session = store.sessions.take(*where)
+        except NotFound:  # the project was opened anew in this moment, for writing or for reading only
+            store, before = store_of(self.service, given.project, *where), store
+            if store is before:
+                raise
+            session = store.sessions.take(*where)
+        try:
+            yield store, session
+        finally:
+            store.sessions.give_back(session)
+
 
 def path_in(store: Store, path: str | None) -> Path | None:
     """A path in a project, its links followed."""
@@ -147,24 +165,6 @@ def _real(path: str) -> Path | None:
         return Path(os.path.realpath(path)) if os.path.isabs(path) else None
     except (ValueError, OSError):
         return None
-
-
-@contextlib.contextmanager
-def session_of(service: Service, given: OfSession) -> Iterator[tuple[Store, Session]]:
-    """The session, kept open for as long as it is used."""
-    where = (given.session_id, given.worktree, given.feature_id)
-    store = store_of(service, given.project, *where)
-    try:
-        session = store.sessions.take(*where)
-    except NotFound:  # the project was opened anew in this moment, for writing or for reading only
-        store, before = store_of(service, given.project, *where), store
-        if store is before:
-            raise
-        session = store.sessions.take(*where)
-    try:
-        yield store, session
-    finally:
-        store.sessions.give_back(session)
 
 
 def store_of(

@@ -8,12 +8,13 @@ from typing import Any
 
 from dagentd.errors import InvalidInput, LimitReached
 from dagentd.jobs import summaries
+from dagentd.model.compaction.items import object_of
 from dagentd.model.conversation import with_text
-from dagentd.model.documents import AgentDescription, Context, Document
+from dagentd.model.documents import AgentDescription, Context, Document, version_of
 from dagentd.model.ids import is_followed
 from dagentd.model.jsontext import Encoded, Undecodable
 from dagentd.rpc import params
-from dagentd.rpc.service import Caller, fitting, session_of, store_at, store_of
+from dagentd.rpc.service import Caller, fitting, store_at, store_of
 
 _SHORT = 1 << 20  # characters: six times as many bytes, if each is escaped, fit into any answer
 _MADE = {"id": "0" * 36, "timestamp": "2000-01-01T00:00:00.000Z"}  # what a message gets
@@ -64,7 +65,7 @@ def get(caller: Caller, given: params.OfSession) -> dict[str, Any]:
     """A session: its document, its project and its worktree; how many messages are in chat, its size beside the
     budget, what is wrong with it, and whether it is paused, compacted just now, or gone with its worktree."""
     service = caller.service
-    with session_of(service, given) as (store, held):
+    with caller.session(given) as (store, held):
         known = summaries.whole(store, held, service.settings_of(store.project))
         return summaries.with_compactions([known], service.compacting.under_way())[0]
 
@@ -74,14 +75,14 @@ def add_message(caller: Caller, given: params.AddMessage) -> dict[str, Any]:
     raw = {"role": given.role, "content": given.content, "metadata": given.metadata, "id": given.id}
     if given.metadata is not None or not isinstance(given.content, str) or len(given.content) > _SHORT:
         _check_room([raw])
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         return session.add([raw])[0]
 
 
 def add_messages(caller: Caller, given: params.AddMessages) -> dict[str, Any]:
     """Add several messages, all or none: a tool call stays with its result."""
     _check_room(given.messages)
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         return {"messages": session.add(given.messages)}
 
 
@@ -94,18 +95,18 @@ def _check_room(added: list[dict[str, Any]]) -> None:
 
 def messages(caller: Caller, given: params.Messages) -> dict[str, Any]:
     """The last messages in chat, and how many there are."""
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         found, total = session.messages(given.limit, given.include_internal)
-        gone = summaries.gone(session)
+        gone = {"gone": True} if session.folder.gone else {}
     shown = _fitting(found)
     return {"messages": shown, "total": total, **({"more": True} if len(shown) < len(found) else {}), **gone}
 
 
 def history(caller: Caller, given: params.History) -> dict[str, Any]:
     """Every message dagentd ever saw, in order, up to the one before `before`."""
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         found, more = session.history(given.before, min(given.limit, 10_000))
-        gone = summaries.gone(session)
+        gone = {"gone": True} if session.folder.gone else {}
     shown = _fitting(found)
     return {"messages": shown, "more": more or len(shown) < len(found), **gone}
 
@@ -139,53 +140,53 @@ def search(caller: Caller, given: params.Search) -> dict[str, Any]:
 
 def clear_messages(caller: Caller, given: params.OfSession) -> dict[str, Any]:
     """All messages leave chat; they stay in history, and the checkpoint stays."""
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         return {"messagesCleared": session.clear()}
 
 
 def checkpoint(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
     """The checkpoint, null if there is none."""
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         return session.checkpoint()
 
 
 def update_checkpoint(caller: Caller, given: params.UpdateCheckpoint) -> dict[str, Any]:
     """Set fields of the checkpoint, and lists of its summary; those not named stay. Its version rises."""
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         return session.update_checkpoint(given.checkpoint)
 
 
 def context(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
     """The context as it is now, null if there is none."""
-    with session_of(caller.service, given) as (store, session):
+    with caller.session(given) as (store, session):
         caller.service.freshen_context(store, session.folder)
         return session.read("context")
 
 
 def rebuild_context(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
     """Make the context anew from the worktree and the feature as they are now, and answer it."""
-    with session_of(caller.service, given) as (store, s):
+    with caller.session(given) as (store, s):
         return caller.service.rebuild_context(store, s.folder)
 
 
 def update_context(caller: Caller, given: params.UpdateContext) -> dict[str, Any]:
     """Replace the context. What dagentd knows better is put right at the next change; fields of yours stay."""
     _check(Context, given.context)
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         session.replace("context", given.context)
     return given.context
 
 
 def agent_description(caller: Caller, given: params.OfSession) -> dict[str, Any] | None:
     """The agent description, null if there is none."""
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         return session.read("agent-description")
 
 
 def set_agent_description(caller: Caller, given: params.SetAgentDescription) -> dict[str, Any]:
     """Replace the agent description."""
     _check(AgentDescription, given.agent_description)
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         session.replace("agent-description", given.agent_description)
     return given.agent_description
 
@@ -204,7 +205,7 @@ def build_request(caller: Caller, given: params.BuildRequest) -> Encoded:
     one of two copies of the conversation: `system` has it in `systemPrompt` alone, `messages` beside a `preamble`."""
     from dagentd.jobs import requests
 
-    with session_of(caller.service, given) as (store, session):
+    with caller.session(given) as (store, session):
         caller.service.freshen_context(store, session.folder)
         caller.service.compacting.make_room(store, session, given.user_message)
         settings = caller.service.settings_of(store.project)
@@ -215,7 +216,7 @@ def preview_request(caller: Caller, given: params.PreviewRequest) -> dict[str, A
     """The same as buildRequest, with what each part costs."""
     from dagentd.jobs import requests
 
-    with session_of(caller.service, given) as (store, session):
+    with caller.session(given) as (store, session):
         caller.service.freshen_context(store, session.folder)
         return requests.preview(store, session, given.user_message, caller.service.settings_of(store.project))
 
@@ -233,7 +234,7 @@ def restore(caller: Caller, given: params.Restore) -> dict[str, Any]:
 
 def archive(caller: Caller, given: params.Archive) -> dict[str, Any]:
     """Give a session the status `archived`; it can still be read. With `archived` false it is active again."""
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         session.archive() if given.archived else session.set(status="active")
         return session.document()
 
@@ -245,34 +246,49 @@ def preview_compaction(caller: Caller, given: params.OfSession) -> dict[str, Any
     """Propose a compaction, with an id and a diff; nothing is changed."""
     from dagentd.jobs.compaction import described
 
-    with session_of(caller.service, given) as (store, session):
+    with caller.session(given) as (store, session):
         return described(caller.service.compacting.preview(store, session.folder))
 
 
 def compact(caller: Caller, given: params.ForceCompact) -> dict[str, Any]:
     """Compact now: what `proposalId` proposed, or what comes of it now. `again` does from history what was compacted
     without a model."""
-    with session_of(caller.service, given) as (store, session):
+    with caller.session(given) as (store, session):
         return caller.service.compacting.compact(store, session.folder, given.proposal_id, given.again)
 
 
 def undo_compaction(caller: Caller, given: params.OfSession) -> dict[str, Any]:
     """Take the last compaction back that is not undone yet: its messages and the checkpoint before it."""
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         return caller.service.compacting.undo(session)
 
 
 def compaction_metrics(caller: Caller, given: params.OfSession) -> dict[str, Any]:
     """The figures of a session's compactions so far."""
-    with session_of(caller.service, given) as (store, session):
-        return caller.service.compacting.metrics(store, session)
+    compactor = caller.service.compacting.compactor
+    with caller.session(given) as (store, session):
+        parts = compactor.scales.parts(session, caller.service.settings_of(store.project))
+        stats, checkpoint = session.document().get("stats", {}), session.checkpoint() or {}
+        saved = object_of(checkpoint.get("tokens")).get("totalSaved")
+        return {
+            "totalCompactions": stats.get("totalCompactions", 0),
+            "lastCompactionAt": stats.get("lastCompactionAt"),
+            "totalTokensSaved": saved if isinstance(saved, int) else 0,
+            "checkpointVersion": version_of(checkpoint),
+            "checkpointTokens": parts.checkpoint,
+            "tokens": parts.total,
+            "backend": checkpoint.get("backend"),
+            "model": checkpoint.get("model"),
+            "undoable": session.undoable,
+            "history": compactor.ledger.of_session(str(session.project.root), session.id),
+        }
 
 
 def compactions(caller: Caller, given: params.OfSession) -> dict[str, Any]:
     """The compactions of a session in order, each with what left chat by it and how the checkpoint changed."""
     from dagentd.jobs.compaction import time_line
 
-    with session_of(caller.service, given) as (_, session):
+    with caller.session(given) as (_, session):
         return {"compactions": time_line(session)}
 
 
@@ -280,7 +296,7 @@ def pin(caller: Caller, given: params.Pin) -> dict[str, Any]:
     """Let an item stay in the checkpoint, or a message in chat, until it is unpinned."""
     if given.item_id is None and given.message_id is None:
         raise InvalidInput("what is to be pinned is missing", hint="Give `itemId` or `messageId`.")
-    with session_of(caller.service, given) as (store, session):
+    with caller.session(given) as (store, session):
         compacting = caller.service.compacting
         compacting.pin(store, session, item=given.item_id, message=given.message_id, pinned=given.pinned)
     return {"pinned": given.pinned}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dagentd.adapters import clock
 from dagentd.adapters.files import disk
 from dagentd.errors import CompactionFailed, Conflict, DagentdError, NotFound
-from dagentd.jobs.token_sizes import Sizes
+from dagentd.jobs.scales import Sizes
 from dagentd.model.compaction import How
 from dagentd.model.problem import Problem
 from dagentd.model.project import SessionFolder
@@ -60,7 +60,7 @@ class BackgroundCompaction:
         self._proposals: OrderedDict[str, tuple[Path, Proposal]] = OrderedDict()
 
     @cached_property
-    def _compactor(self) -> Compactor:
+    def compactor(self) -> Compactor:
         from dagentd.jobs.compaction import Compactor
 
         return Compactor(self.ledger, self.budget.scales)
@@ -135,7 +135,7 @@ class BackgroundCompaction:
 
     def _done(self, store: Store, session: Session, how: How) -> dict[str, Any]:
         with self._told_of(session):
-            done = self._compactor.compact(session, self._settings_of(store.project.root), how)
+            done = self.compactor.compact(session, self._settings_of(store.project.root), how)
         if done["messagesCompacted"]:
             _log.info("%s: %s: %d messages compacted by %s, %d tokens freed", store.project.root, session.id,
                       done["messagesCompacted"], done["method"], done["tokensReclaimed"])  # fmt: skip
@@ -177,7 +177,7 @@ class BackgroundCompaction:
             with store.sessions.use(folder) as session:
                 if proposal_id is not None:
                     found = self._proposed(session.folder, proposal_id)
-                    return self._succeeded(session, self._compactor.apply(session, found))
+                    return self._succeeded(session, self.compactor.apply(session, found))
                 with contextlib.suppress(Conflict):  # something was added just then
                     return self._done(store, session, How(forced=True, again=again))
                 return self._done(store, session, How(forced=True, again=again))
@@ -189,7 +189,7 @@ class BackgroundCompaction:
 
         def job() -> Proposal | None:
             with store.sessions.use(folder) as session:
-                return self._compactor.propose(session, self._settings_of(store.project.root), How(forced=True))
+                return self.compactor.propose(session, self._settings_of(store.project.root), How(forced=True))
 
         found: Proposal | None = self._asked(store, folder, f"preview {uuid.uuid4()}", job)
         if found is not None:
@@ -200,7 +200,7 @@ class BackgroundCompaction:
         return found
 
     def undo(self, session: Session) -> dict[str, Any]:
-        done = self._compactor.undo(session)
+        done = self.compactor.undo(session)
         self._problems.pop(session.folder.journal, None)  # of what is undone nothing is to be done again
         _log.info("%s: %s: compaction undone, %d messages are back", session.project.root, session.id,
                   done["messagesRestored"])  # fmt: skip
@@ -212,9 +212,6 @@ class BackgroundCompaction:
         session.pin(item=item, message=message, pinned=pinned)
         if not pinned:
             self.budget.weigh(store, session.folder)
-
-    def metrics(self, store: Store, session: Session) -> dict[str, Any]:
-        return self._compactor.metrics(session, self._settings_of(store.project.root))
 
     def make_room(self, store: Store, session: Session, prompt: str = "") -> None:
         """For a request with this prompt that is to be built. Below the limit it is served as it is, while a compaction

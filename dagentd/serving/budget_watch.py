@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterable
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from dagentd.adapters import clock
 from dagentd.adapters.files import disk
 from dagentd.errors import DagentdError, NotFound
-from dagentd.jobs.token_sizes import room
+from dagentd.jobs.scales import Scales, room
 from dagentd.model.budget import Full
 from dagentd.model.calibration import HIGHEST
 from dagentd.model.problem import Problem
@@ -21,9 +21,6 @@ from dagentd.serving.maintenance import Maintenance
 from dagentd.settings import Settings
 from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
-
-if TYPE_CHECKING:
-    from dagentd.jobs.scales import Scales
 
 _SOON = 0.1  # seconds: whoever adds one message after the other wakes the workers only so often
 _MEANWHILE = 16_384  # tokens that may come until then
@@ -47,16 +44,10 @@ class BudgetWatch:
         self, maintenance: Maintenance, settings_of: Callable[[Path], Settings], compaction: Compacting
     ) -> None:
         self._maintenance, self._settings_of, self._compaction = maintenance, settings_of, compaction
-        self._lock = threading.Lock()
+        self._lock, self.scales = threading.Lock(), Scales()
         self._known: dict[Path, range] = {}  # bytes in chat with which a session need not be weighed again
         self._levels: dict[Path, float] = {}
         self._problems: dict[Path, Problem] = {}
-
-    @cached_property
-    def scales(self) -> Scales:
-        from dagentd.jobs.scales import Scales
-
-        return Scales()
 
     def problems(self) -> list[Problem]:
         """Those of sessions that are still there."""

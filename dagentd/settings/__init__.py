@@ -6,11 +6,11 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Set
-from dataclasses import dataclass, replace
+from collections.abc import Set
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import tomli
 
@@ -32,28 +32,26 @@ def read_file(file: Path, *, inside: Path | None = None) -> dict[str, Any]:
         if os.path.exists(real):
             raise InvalidInput("is a link that leads out of the project", path=file)
         return {}
+    # A pipe in the file's place cannot hold us, nor a link that was put there since, or on the way to it.
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        return _parsed(_bytes(real, root, file), file)
+        os.lstat(real)  # mostly there is none, and nothing is to be judged
+        fd = os.open(real, flags) if root is None else beneath.opened(real, flags, root=root)
+        with os.fdopen(fd, "rb") as source:
+            return _parsed(_bytes(source, file), file)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise InvalidInput(f"cannot be read: {error.strerror}", path=file) from None
 
 
-def _bytes(real: Path, root: Path | None, file: Path) -> bytes:
-    with os.fdopen(_opened(real, root), "rb") as source:
-        if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
-            raise InvalidInput("is not a regular file", path=file)
-        data = source.read(LARGEST + 1)
+def _bytes(source: BinaryIO, file: Path) -> bytes:
+    if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
+        raise InvalidInput("is not a regular file", path=file)
+    data = source.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise InvalidInput(f"is larger than {LARGEST} bytes", path=file)
     return data
-
-
-def _opened(real: Path, root: Path | None) -> int:
-    """A pipe in the file's place cannot hold us, nor a link that was put there since, or on the way to it."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.open(real, flags) if root is None else beneath.opened(real, flags, root=root)
 
 
 def _parsed(data: bytes, file: Path) -> dict[str, Any]:
@@ -160,14 +158,14 @@ def values(settings: Settings) -> dict[str, Any]:
     return {key: getattr(getattr(settings, key.split(".")[0]), key.split(".")[1]) for key in RULES}
 
 
+@dataclass
 class _Reading:
     """The settings that the files gave so far: what is right is taken, what is wrong is noted, reading goes on."""
 
-    def __init__(self) -> None:
-        self.settings = Settings()
-        self.origin: dict[str, Path] = {}
-        self.mistakes: list[tuple[str, str]] = []  # the file, and what is wrong with it
-        self._wrong: set[str] = set()
+    settings: Settings = field(default_factory=Settings)
+    origin: dict[str, Path] = field(default_factory=dict)
+    mistakes: list[tuple[str, str]] = field(default_factory=list)  # the file, and what is wrong with it
+    wrong: set[str] = field(default_factory=set)
 
     def take(self, file: Path, may_set: Set[str], inside: Path | None = None) -> None:
         try:
@@ -175,18 +173,22 @@ class _Reading:
         except InvalidInput as error:
             self.mistakes.append((error.path or os.fspath(file), error.message))
             return
-        if len(entries := list(_entries(raw))) > _MOST:
+        entries: list[tuple[str, Any]] = []
+        for table, content in raw.items():
+            within = table in TABLES and isinstance(content, dict)
+            entries += [(f"{table}.{key}", value) for key, value in content.items()] if within else [(table, content)]
+        if len(entries) > _MOST:
             self._note(file, f"has {len(entries)} entries, and there are {len(RULES)} settings")
             return
         for key, value in entries:
             if problem := mistake(key, value, may_set):
                 self._note(file, problem)
-                self._wrong.add(key)
+                self.wrong.add(key)
             else:
                 self._set(key, value, file)
 
     def compare(self) -> None:
-        for low, high, problem in disorder(values(self.settings), self._wrong):
+        for low, high, problem in disorder(values(self.settings), self.wrong):
             file = self.origin.get(low) or self.origin.get(high)
             assert file is not None
             self._note(file, problem)
@@ -199,14 +201,6 @@ class _Reading:
 
     def _note(self, file: Path, problem: str) -> None:
         self.mistakes.append((os.fspath(file), problem))
-
-
-def _entries(raw: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for table, content in raw.items():
-        if table in TABLES and isinstance(content, dict):
-            yield from ((f"{table}.{key}", value) for key, value in content.items())
-        else:
-            yield table, content
 
 
 def _refusal(mistakes: list[tuple[str, str]]) -> InvalidInput:

@@ -6,9 +6,10 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
-# What a setting may be: each function gives a dataclass field with its default and its rule.
+# What a setting may be: each of these gives a dataclass field with its default and its rule.
 
 
 class Rule(NamedTuple):
@@ -20,59 +21,58 @@ class Rule(NamedTuple):
     kept: Callable[[Any], Any]
 
 
-def switch(default: bool, about: str) -> Any:
-    return _ruled(about, default, lambda value: isinstance(value, bool), "true or false")
-
-
-def count(default: int, low: int, high: int, about: str) -> Any:
-    def holds(value: Any) -> bool:
-        return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-
-    return _ruled(about, default, holds, f"a whole number from {low} to {high}")
-
-
-def share(default: float, about: str) -> Any:
-    def holds(value: Any) -> bool:
-        return _is_number(value) and 0 < value <= 1
-
-    return _ruled(about, default, holds, "a number above 0 and up to 1", float)
+def _setting(
+    allowed: str,
+    holds: Callable[..., bool],
+    default: Any,
+    *given: Any,
+    kept: Callable[[Any], Any] = lambda value: value,
+) -> Any:
+    """A field of a dataclass, `given` what limits it and, last, what it is about."""
+    *limits, about = given
+    rule = Rule(about, partial(holds, *limits), allowed.format(*limits), kept)
+    return field(default=default, metadata={"rule": rule})
 
 
 def choice(default: str, *others: str, about: str) -> Any:
     choices = (default, *others)
-    return _ruled(about, default, lambda value: value in choices, " or ".join(f'"{each}"' for each in choices))
+    return _setting(" or ".join(f'"{each}"' for each in choices), choices.__contains__, default, about)
 
 
-def auto_or_number(low: float, high: float, about: str) -> Any:
-    def holds(value: Any) -> bool:
-        return value == "auto" or (_is_number(value) and low <= value <= high)
-
-    return _ruled(about, "auto", holds, f'"auto" or a number from {low} to {high}')
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, bool)
 
 
-def text(default: str, pattern: str, allowed: str, about: str) -> Any:
-    return _ruled(about, default, lambda value: _matches(pattern, value), allowed)
-
-
-def texts(default: tuple[str, ...], pattern: str, allowed: str, about: str) -> Any:
-    def holds(value: Any) -> bool:
-        return isinstance(value, list) and all(_matches(pattern, each) for each in value)
-
-    return _ruled(about, default, holds, allowed, tuple)
-
-
-def _ruled(
-    about: str, default: Any, holds: Callable[[Any], bool], allowed: str, kept: Callable[[Any], Any] = lambda x: x
-) -> Any:
-    return field(default=default, metadata={"rule": Rule(about, holds, allowed, kept)})
-
-
-def _matches(pattern: str, value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII) is not None
+def _is_count(low: int, high: int, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 < value <= 1
+
+
+def _is_auto_or_number(low: float, high: float, value: Any) -> bool:
+    return value == "auto" or (_is_number(value) and low <= value <= high)
+
+
+def _is_text(pattern: str, _: str, value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII) is not None
+
+
+def _are_texts(pattern: str, allowed: str, value: Any) -> bool:
+    return isinstance(value, list) and all(_is_text(pattern, allowed, each) for each in value)
+
+
+switch = partial(_setting, "true or false", _is_switch)
+count = partial(_setting, "a whole number from {} to {}", _is_count)
+share = partial(_setting, "a number above 0 and up to 1", _is_share, kept=float)
+auto_or_number = partial(_setting, '"auto" or a number from {} to {}', _is_auto_or_number, "auto")
+text = partial(_setting, "{1}", _is_text)  # given a pattern, and the same in words
+texts = partial(_setting, "{1}", _are_texts, kept=tuple)
 
 
 # The settings and their defaults, one class a table of the TOML file.
@@ -212,13 +212,11 @@ class Settings:
     web: Web = field(default_factory=Web)
 
 
-def _rules() -> dict[str, Rule]:
-    defaults = Settings()
-    tables = ((table.name, fields(getattr(defaults, table.name))) for table in fields(defaults))
-    return {f"{table}.{key.name}": key.metadata["rule"] for table, keys in tables for key in keys}
-
-
-RULES = _rules()
+RULES: dict[str, Rule] = {
+    f"{table.name}.{key.name}": key.metadata["rule"]
+    for table in fields(Settings())
+    for key in fields(getattr(Settings(), table.name))
+}
 
 # A project is cloned from strangers: it may make itself smaller or switch itself off, and never name a
 # command, a URL, a key or a model.

@@ -10,8 +10,8 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,13 @@ _PATIENCE = 5.0  # seconds: whoever holds it longer does not run
 Record = dict[str, Any]
 
 
+@dataclass
 class LedgerFile:
     """Not safe for several threads. Without a path nothing is kept."""
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._read = (0, 0)  # inode, and how far we have read it
-        self._long = LONG  # more where even what must stay is long
+    _path: Path | None
+    _read: tuple[int, int] = (0, 0)  # inode, and how far we have read it
+    _long: int = LONG  # more where even what must stay is long
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[Callable[[Record], None]]:
@@ -123,15 +123,15 @@ class Ledger:
     def __init__(self, path: Path | None) -> None:
         self._file = LedgerFile(path)
         self._in_memory = path is None
-        self._time = _Time()
         self._lock = threading.RLock()
         self._unreadable = ""  # why, as it was told last
-        self._forget()
-
-    def _forget(self) -> None:
         self._calls: dict[str, Call] = {}
         self._learned = Calibration()
         self._compactions: list[Record] = []
+
+    @cached_property
+    def _time(self) -> _Time:
+        return _Time()
 
     # --- entering -----------------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class Ledger:
     def _catch_up(self) -> None:
         anew, records = self._file.news()
         if anew:
-            self._forget()
+            self._calls, self._learned, self._compactions = {}, Calibration(), []
         for record in records:
             self._take(record)
 
@@ -283,10 +283,8 @@ class _Time:
         return at.timestamp() if at else 0.0
 
 
-@lru_cache(maxsize=4)
-def ledger(path: Path) -> Ledger:
-    """One for each file and process: it keeps what it has read."""
-    return Ledger(path)
+ledger = lru_cache(maxsize=4)(Ledger)
+"""One for each file and process: it keeps what it has read."""
 
 
 def _number(value: Any) -> int:

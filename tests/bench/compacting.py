@@ -131,12 +131,12 @@ def _budget(folder: Path, report: Report) -> None:
     store, settings, taken = new_store(folder, 2), Settings(), []
     for feature, length in (("f0", 100), ("f1", 20_000)):
         session, scales = filled(store, feature, length), Scales()
-        scales.exactly(session, settings)
+        scales.parts(session, settings)
 
         def weigh(session: Any = session, scales: Scales = scales) -> float:
             session.add([{"role": "user", "content": f"{time.monotonic_ns()} {TEXT}"}])
             start = time.thread_time()  # others write the chat meanwhile
-            scales.exactly(session, settings)
+            scales.parts(session, settings)
             return (time.thread_time() - start) * 1000
 
         taken.append(statistics.median(weigh() for _ in range(200)))

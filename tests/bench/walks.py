@@ -31,27 +31,35 @@ class Walk(NamedTuple):
 
 
 class Tracer:
-    """Every function of ours that is called in the threads which it was given, while it records."""
+    """Every function of ours that is called in the threads which it was given, while it records. `parts` are the
+    threads that belong to a walk, by their names, each with the function whose return ends its part; none: all do."""
 
     def __init__(self) -> None:
         self.met: set[CodeType] = set()
         self.recording = False
+        self.parts: dict[str, str] | None = None
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
-        if self.recording and event == "call":
+        name = threading.current_thread().name
+        if not self.recording or (self.parts is not None and name not in self.parts):
+            return
+        if event == "call":
             self.met.add(frame.f_code)
+        elif event == "return" and self.parts is not None and self.parts[name] == frame.f_code.co_qualname:
+            del self.parts[name]
 
     def install(self) -> None:
         """For threads that begin from now on: the daemon's own does nothing but its heartbeat."""
         threading.setprofile(self)
 
-    def rest(self) -> None:
+    def rest(self, **parts: str) -> None:
         """Wait until nothing of ours was called for a second, and begin to record."""
         while True:
             self.met.clear()
             self.recording = True
             time.sleep(1.0)
             if not self.functions():
+                self.parts = parts or None
                 return
 
     def functions(self) -> dict[str, list[str]]:
@@ -130,7 +138,6 @@ def _with_daemon(root: Path, tracer: Tracer, act: Callable[[Any, dict[str, Any]]
                 for text in ("The first finds the session.", "The second knows where it was found."):
                     client.call("session.addMessage", sessionId=session["id"], role="user", content=text)
                 act(client, session)
-                tracer.recording = False  # before it hangs up
                 tracer.recording = False  # that the client leaves is no part of it
         except BaseException as error:
             failed.append(error)
@@ -147,13 +154,14 @@ def _with_daemon(root: Path, tracer: Tracer, act: Callable[[Any, dict[str, Any]]
 
 
 def add_message(root: Path, tracer: Tracer) -> None:
-    """From the line on the socket to the documents on disk."""
+    """From the line on the socket to its answer, and to the chat on disk. How soon the session document follows, and
+    the watcher hears of both, depends on the load, and so it is no part of it."""
 
     def act(client: Any, session: dict[str, Any]) -> None:
         chat = next(Path(session["worktree"]).rglob("chat*.json"))
-        tracer.rest()
+        tracer.rest(**{"rpc-client": "Connection.serve", "projector": "Projections._write"})
         client.call("session.addMessage", sessionId=session["id"], role="user", content="Follow me.")
-        _wait(lambda: "Follow me." in chat.read_text())
+        _wait(lambda: "Follow me." in chat.read_text() and "projector" not in (tracer.parts or ()))
 
     _with_daemon(root, tracer, act)
 

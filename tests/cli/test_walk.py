@@ -1,13 +1,23 @@
-"""How much of dagentd a reader meets who follows `dagentd show` where no daemon runs."""
+"""How much of dagentd a reader meets who follows a message to its documents, a commit to its context, or `dagentd show`
+where no daemon runs."""
 
 from __future__ import annotations
 
+import pytest
+
 from tests.bench.walks import Walk, measure
 
-MOST = Walk(functions=290, files=53, modules=90)  # 495, 85 and 156 while it opened the project; 180 and 40 are the aim
 
-
-def test_show_takes_few_steps_where_the_documents_say_all() -> None:
-    walk, functions = measure("show")
-    assert "store/settled.py" in functions and "store/store.py" not in functions
-    assert all(taken <= most for taken, most in zip(walk, MOST, strict=True)), walk
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [
+        ("show", Walk(functions=180, files=40, modules=90)),  # 495, 85 and 156 while it opened the project
+        ("addMessage", Walk(functions=150, files=35, modules=210)),
+        ("commit", Walk(functions=180, files=40, modules=210)),
+    ],
+)
+def test_a_walk_takes_few_steps(kind: str, most: Walk) -> None:
+    walk, functions = measure(kind)
+    assert all(taken <= limit for taken, limit in zip(walk, most, strict=True)), walk
+    read = "rpc/settled.py" in functions, "store/store.py" in functions
+    assert read == (kind == "show", False), "of what is as we left it, the documents say all"

@@ -13,6 +13,7 @@ import pytest
 from dagentd.rpc.client import Client, RpcError
 from dagentd.rpc.connection import Connection
 from dagentd.rpc.methods import METHODS, Method
+from dagentd.rpc.params import Nothing
 from dagentd.rpc.protocol import MAX_LINE
 from dagentd.rpc.service import Service
 from dagentd.waiting import right_of_way
@@ -47,7 +48,7 @@ def history(daemon: Daemon, session: str) -> list[Any]:
 
 def test_quick_calls_have_the_way_and_slow_ones_have_not(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, slow in (("quick", False), ("slow", True)):
-        method = Method(name, "Nothing", "", "Empty", slow)
+        method = Method(name, Nothing, "", "Empty", slow)
         vars(method)["answer"] = lambda *_: len(right_of_way._asking)
         monkeypatch.setitem(METHODS, name, method)
     for name, asking in (("quick", 1), ("slow", 0)):

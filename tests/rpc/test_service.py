@@ -9,7 +9,7 @@ import pytest
 
 from dagentd.errors import NotFound
 from dagentd.rpc.params import OfSession
-from dagentd.rpc.service import Service, session_of
+from dagentd.rpc.service import Caller, Service
 from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.store.place import PM, Place
@@ -32,11 +32,12 @@ def test_a_store_that_was_closed_in_this_moment_is_asked_for_again(tmp_path: Pat
         new.maker.get_or_create("feature", "pm", "feat-login").add([{"role": "user", "content": "Hi"}])
         old.close()
         service = cast(Service, cast(Any, Serving([old], [new])))
-        with session_of(service, OfSession.model_validate({"sessionId": PM})) as (store, session):
+        asked = OfSession.model_validate({"sessionId": PM})
+        with Caller(service, lambda *_: True).session(asked) as (store, session):
             assert store is new and session.messages()[1] == 1
         service = cast(Service, cast(Any, Serving([old])))
         with (
             pytest.raises(NotFound, match="no longer served"),
-            session_of(service, OfSession.model_validate({"sessionId": PM})),
+            Caller(service, lambda *_: True).session(asked),
         ):
             raise AssertionError("a closed store gave a session")

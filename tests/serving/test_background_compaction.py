@@ -62,7 +62,7 @@ class Kept:
     @property
     def history(self) -> list[dict[str, Any]]:
         """What the ledger has of it."""
-        return list(self.compacting.metrics(self.store, self.session)["history"])
+        return self.compacting.compactor.ledger.of_session(str(self.session.project.root), self.session.id)
 
     @property
     def problems(self) -> list[str]:

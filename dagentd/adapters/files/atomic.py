@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,14 +22,14 @@ from dagentd.errors import from_oserror
 _numbers = itertools.count(1)
 
 
+@dataclass(eq=False)
 class Temps:
     """In a folder of their own, if one is given. P2 wants them beside their target; but one that appears in a folder
     that git is emptying makes `git worktree remove --force` fail, which 3 to 6 of 100 did. A rename is as atomic from
     another folder of the same file system; where it is not the same, they are beside their target after all."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
-        self._apart: set[Path] = set()  # folders into which nothing can be renamed from ours
+    _folder: Path | None = None
+    _apart: set[Path] = field(default_factory=set)  # folders into which nothing can be renamed from ours
 
     def make(self) -> None:
         if self._folder is not None and not self._folder.is_dir():

@@ -10,8 +10,7 @@ from dagentd.adapters import clock
 from dagentd.errors import Conflict, DagentdError, expected
 from dagentd.jobs.compaction.proposal import LOCAL, Proposer
 from dagentd.jobs.compaction.proposal import Proposal as Proposal
-from dagentd.jobs.scales import Scales, metrics
-from dagentd.jobs.token_sizes import room
+from dagentd.jobs.scales import Scales, room
 from dagentd.model.compaction import How as How
 from dagentd.model.compaction.items import Item, items_of
 from dagentd.model.compaction.operations import Change, compared
@@ -34,14 +33,14 @@ class Compactor:
 
     def propose(self, session: Session, settings: Settings, how: How) -> Proposal | None:
         """Propose a compaction; nothing is changed. None if there is nothing to compact."""
-        parts = self.scales.exactly(session, settings)
+        parts = self.scales.parts(session, settings)
         return Proposer(session, settings, self.ledger, parts).propose(how)
 
     def compact(self, session: Session, settings: Settings, how: How) -> dict[str, Any]:
         """Propose and apply. CompactionFailed leaves all as it was; so does Conflict, if it changed meanwhile."""
         if how.again:
             session.before(LOCAL)  # what cannot be done again is refused before anybody hears of a start
-        with self._announced(session, self.scales.exactly(session, settings).total):
+        with self._announced(session, self.scales.parts(session, settings).total):
             found = self.propose(session, settings, how)
             if found is None:  # whoever was told of the start is told of the end
                 return {"method": None, **_complete(session, 0, 0, version_of(session.checkpoint()), clock.stamp())}
@@ -97,10 +96,6 @@ class Compactor:
         except DagentdError as error:
             return f"not compacted: {error.message}"
         return f"{done['messagesCompacted']} messages compacted by {done['method']}"
-
-    def metrics(self, session: Session, settings: Settings) -> dict[str, Any]:
-        """The figures of a session's compactions, and what the ledger has of it."""
-        return metrics(session, settings, self.scales, self.ledger)
 
 
 def _about(session: Session) -> dict[str, Any]:

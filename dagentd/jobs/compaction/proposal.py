@@ -12,7 +12,7 @@ from dagentd.adapters.models import CallFailed
 from dagentd.errors import CompactionFailed, DagentdError
 from dagentd.jobs.compaction import asking
 from dagentd.jobs.compaction.asking import Backend, ModelCalls
-from dagentd.jobs.token_sizes import budget_of, calibration
+from dagentd.jobs.scales import budget_of, calibration
 from dagentd.model import conversation, ids, sections
 from dagentd.model.budget import Parts
 from dagentd.model.compaction import How, checkpoints, local

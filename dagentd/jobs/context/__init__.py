@@ -15,7 +15,7 @@ from dagentd.errors import DagentdError, LimitReached, NotAllowed, NotFound
 from dagentd.jobs.context.checkouts import Checkout
 from dagentd.jobs.context.checkouts import Checkouts as Checkouts
 from dagentd.jobs.context.feature_parts import FeatureParts
-from dagentd.jobs.token_sizes import Sizes
+from dagentd.jobs.scales import Sizes
 from dagentd.model import context_document, ids
 from dagentd.model.compaction import ralph
 from dagentd.model.cutting import Cut

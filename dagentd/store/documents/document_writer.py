@@ -40,18 +40,16 @@ class DocumentWriter:
 
     def behind(self) -> list[Projection]:
         """In the order in which they are written: a session document that is there already comes last, so that its
-        position says what the others show. Nothing while the journal cannot be appended: they must not run ahead of
-        it."""
+        position says what the others show. A checkpoint only if there is one, as the newest app's memory where that app
+        is in use; nothing while the journal cannot be appended: they must not run ahead of it."""
         if self._journal.read_only or self._journal.file.broken:
             return []
-        behind = [each for each in self._files.values() if each.written != self.mark(each.name) and not each.refused]
-        return sorted(filter(self._wanted, behind), key=lambda each: each.name == "session" and each.digest is not None)
-
-    def _wanted(self, each: Projection) -> bool:
-        """A checkpoint only if there is one; the newest app's memory only where that app is in use."""
-        if each.name == "memory" and not self.has_memory:
-            return False
-        return each.name not in ("checkpoint", "memory") or self._journal.state.checkpoint is not None
+        wanted = {"session", "chat"}
+        if self._journal.state.checkpoint is not None:
+            wanted |= {"checkpoint", "memory"} if self.has_memory else {"checkpoint"}
+        every = [self._files[name] for name in self._files if name in wanted]
+        behind = [each for each in every if each.written != self.mark(each.name) and not each.refused]
+        return sorted(behind, key=lambda each: each.name == "session" and each.digest is not None)
 
     @property
     def has_memory(self) -> bool:

@@ -13,7 +13,7 @@ from dagentd.model.identity import renamed, with_ids
 from dagentd.model.records import Record
 from dagentd.store.documents import copies
 from dagentd.store.documents.checkpoint_merge import OutsideDocument, OutsideDocuments, merge_checkpoint
-from dagentd.store.journal.index import Entry, stamp_of
+from dagentd.store.journal.index import Entry
 from dagentd.store.journal.state import State
 from dagentd.store.layout import rolled_back
 
@@ -95,7 +95,12 @@ def _identity(state: State, raw: dict[str, Any], before: dict[str, Found]) -> Fo
     if other is not None:
         same = records.core(other.raw) == records.core(raw)
     else:
-        same = entry is None or entry.stamp == stamp_of(raw) or entry.core == records.core(raw) or _known(entry, line)
+        same = (
+            entry is None
+            or entry.stamp == records.stamp_of(raw)
+            or entry.core == records.core(raw)
+            or _known(entry, line)
+        )
     if same:
         return Found(raw["id"], raw, line, entry)
     raw = renamed(raw)

@@ -11,7 +11,7 @@ from typing import Any
 from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, backups, fileio, marks
 from dagentd.adapters.files.atomic import Temps
-from dagentd.errors import CorruptFile, DagentdError, NotAllowed
+from dagentd.errors import DagentdError
 from dagentd.model import jsontext
 from dagentd.model.documents import Chat, Checkpoint, Document
 from dagentd.model.jsontext import Undecodable
@@ -68,12 +68,6 @@ class Projection:
             return data
         self.as_known = mark
         return None
-
-    @property
-    def refused_for_now(self) -> bool:
-        """For want of a descriptor, or by a disk that failed: that may pass without a word. Not for what the file is,
-        or who may read it."""
-        return self.refused is not None and not isinstance(self.refused, NotAllowed | CorruptFile)
 
     def parse(self, data: bytes) -> dict[str, Any]:
         """The document, checked for its shape; Undecodable if it has none."""

@@ -13,7 +13,7 @@ from typing import Any
 from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, disk, fileio, marks
 from dagentd.adapters.files.atomic import Temps
-from dagentd.errors import DagentdError, from_oserror
+from dagentd.errors import CorruptFile, DagentdError, NotAllowed, from_oserror
 from dagentd.model.documents import position_of
 from dagentd.model.project import SessionFolder
 from dagentd.store.documents import rendering
@@ -196,7 +196,13 @@ class Projections:
             if self._journal.gone:
                 self.close()
                 return None
-            well, readable = self._take_late(now) and self._appendable(now), self._readable(now)
+            # Each on its own: one that cannot be read holds up none of the others.
+            late = [self._try(now, partial(self._intake.take_late, each, now)) for each in self._files.values()]
+            well = all(late) and self._appendable(now)
+            if self._refused_for_now() and now >= self._next_look:  # nobody may come to look
+                self._try(now, self.look)
+                self._next_look = now + self._longer() if self._refused_for_now() else 0.0
+            readable = not self._refused_for_now()
             if self._output.behind():
                 well = well and now >= self._output.due and self._try(now, self._write)
             self._save(now)
@@ -213,18 +219,11 @@ class Projections:
                 self._next_probe = now + self._longer()
         return not self._journal.file.broken
 
-    def _readable(self, now: float) -> bool:
-        """Read again what a passing reason kept from being read: nobody may come to look. Whether all is read now."""
-        if self._refused_for_now() and now >= self._next_look:
-            self._try(now, self._look_again)
-            self._next_look = now + self._longer() if self._refused_for_now() else 0.0
-        return not self._refused_for_now()
-
-    def _look_again(self) -> None:
-        self.look()
-
     def _refused_for_now(self) -> bool:
-        return not self._journal.read_only and any(each.refused_for_now for each in self._files.values())
+        """For want of a descriptor, or by a disk that failed: that may pass without a word. Not for what a file is, or
+        who may read it."""
+        why = [each.refused for each in self._files.values() if each.refused is not None]
+        return not self._journal.read_only and any(not isinstance(each, NotAllowed | CorruptFile) for each in why)
 
     @property
     def failing(self) -> bool:
@@ -240,7 +239,7 @@ class Projections:
         self.idle = unsaved and not due
         return min([*due, *([self._next_save] if unsaved else [])], default=None)
 
-    def _try(self, now: float, work: Callable[[], None]) -> bool:
+    def _try(self, now: float, work: Callable[[], object]) -> bool:
         try:
             work()
             return True
@@ -259,11 +258,6 @@ class Projections:
         """The document that may not be opened; else their folder, because the name of a temp file says nothing."""
         named = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | os.PathLike) else None
         return next((each.path for each in self._files.values() if each.path == named), self.folder.path)
-
-    def _take_late(self, now: float) -> bool:
-        """Of each document on its own: one that cannot be read holds up none of the others."""
-        taken = [self._try(now, partial(self._intake.take_late, each, now)) for each in self._files.values()]
-        return all(taken)
 
     def _failed(self, now: float, error: DagentdError) -> None:
         """The journal holds everything; the documents follow when the disk allows."""

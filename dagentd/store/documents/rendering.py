@@ -80,8 +80,7 @@ def _other(name: str, state: State, folder: SessionFolder, extra: dict[str, Any]
 
 def session_document(state: State, folder: SessionFolder, extra: dict[str, Any], memory: bool) -> dict[str, Any]:
     known = {**state.session, "updatedAt": state.last_at}
-    place = {"pos": state.pos, "sum": state.sum}
-    return session_of(known, state.totals, place, len(state.entries.chat), folder, extra, memory)
+    return session_of(known, state.totals, position(state), len(state.entries.chat), folder, extra, memory)
 
 
 def session_of(

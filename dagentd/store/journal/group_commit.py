@@ -73,11 +73,9 @@ class CommitQueue:
             ticket.done = True
             if ticket is not mine:
                 ticket.wake()
-        if mine.done:
-            self._hand_on()
-
-    def _hand_on(self) -> None:
-        with self._mutex:
+        if not mine.done:
+            return
+        with self._mutex:  # hand on
             if self._waiting:
                 self._waiting[0].wake()
             else:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import sqlite3
 import struct
 import threading
@@ -22,8 +21,6 @@ from dagentd.model import conversation, jsontext
 from dagentd.model.conversation import Said
 
 # One message as the journal knows it: where its record is, which contents it had, when it was in chat.
-
-_PLAIN = re.compile(r"[0-9TZ:.+-]*", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -79,14 +76,6 @@ class Entry:
         return known[1]
 
 
-def stamp_of(raw: dict[str, Any]) -> str:
-    """The timestamp as JSON text. Usual ones need no encoder."""
-    stamp = raw.get("timestamp")
-    if isinstance(stamp, str) and _PLAIN.fullmatch(stamp):
-        return f'"{stamp}"'
-    return jsontext.encode(stamp).decode()
-
-
 Broken = sqlite3.DatabaseError  # what a database raises that is damaged, full or in use
 
 _VERSION = 5
@@ -128,6 +117,8 @@ class Index:
             with self.transaction() as db:
                 db.execute("insert or ignore into journals (path, header) values (?, '')", (name,))
                 row = db.execute("select key from journals where path = ?", (name,)).fetchone()
+                if (before := self.owners.get(row[0])) is not None:
+                    before.void = True
                 owner = self.owners[row[0]] = JournalIndex(self, row[0], self.beginnings)
                 return owner
         except (LimitReached, CorruptFile):
@@ -155,6 +146,8 @@ class Index:
                 discard(self.path)
             self._db = connect(self.path, _SCHEMA, _VERSION)
             self.beginnings += 1
+            for owner in list(self.owners.values()):
+                owner.void = True
 
     def erase(self, chosen: Callable[[Path], bool]) -> None:
         """Leave nothing of these journals, not even in unused parts of the file."""
@@ -184,11 +177,7 @@ class JournalIndex:
 
     def __init__(self, index: Index, key: int, beginnings: int) -> None:
         self._index, self._key, self._beginnings = index, key, beginnings
-
-    @property
-    def void(self) -> bool:
-        """Whether what was saved is not there any more: the journal must be read again."""
-        return self._index.beginnings != self._beginnings or self._index.owners.get(self._key) is not self
+        self.void = False  # what was saved is not there any more: the journal must be read again
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

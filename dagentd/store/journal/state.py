@@ -13,7 +13,7 @@ from dagentd.model.jsontext import Undecodable
 from dagentd.model.records import Record
 from dagentd.store.journal.compaction_history import Compactions, same_but_pins
 from dagentd.store.journal.entries import Entries, Ranks
-from dagentd.store.journal.index import Entry, JournalIndex, stamp_of
+from dagentd.store.journal.index import Entry, JournalIndex
 
 
 @dataclass
@@ -144,7 +144,7 @@ class State:
         if not record.new and self.find(raw["id"]):
             return
         entry = Entry(
-            raw["id"], self.ranks.place(record), start, end, stamp_of(raw), records.core(raw),
+            raw["id"], self.ranks.place(record), start, end, records.stamp_of(raw), records.core(raw),
             [(end, records.fingerprint(record.message))], [(end, True)], record.message,
         )  # fmt: skip
         self.entries.enter_chat(entry, last=entry.rank == self.ranks.last)
@@ -159,7 +159,7 @@ class State:
         if entry is None or not isinstance(raw, dict):
             return self._arrive(record, start, end)
         self.entries.edit(entry, start, end)
-        entry.stamp, entry.core = stamp_of(raw), records.core(raw)
+        entry.stamp, entry.core = records.stamp_of(raw), records.core(raw)
         entry.versions.append((end, records.fingerprint(record.message)))
         if entry.here:
             entry.line = record.message

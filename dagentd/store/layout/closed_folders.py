@@ -9,15 +9,7 @@ from pathlib import Path
 from dagentd.adapters.files import beneath, disk
 from dagentd.errors import DagentdError, NotAllowed, from_oserror
 from dagentd.model.project import FeatureFolder, Project
-from dagentd.store.layout.layout import (
-    WORKTREES,
-    checkouts,
-    feature_groups,
-    features,
-    folder_names,
-    foreign_links,
-    trees,
-)
+from dagentd.store.layout.layout import GROUPS, WORKTREES, checkouts, features, folder_names, foreign_links, trees
 
 
 def closed(project: Project) -> Iterator[DagentdError]:
@@ -42,8 +34,8 @@ def _found(project: Project) -> Iterator[DagentdError]:
     for tree in checkouts(project):
         yield from _closed(tree.path)
     for tree in trees(project):
-        for group in feature_groups(tree):
-            yield from _closed(group)
+        for group in GROUPS:
+            yield from _closed(tree.path / group)
         for feature in features(tree):
             yield from _in_feature(feature)
 

@@ -21,6 +21,7 @@ from dagentd.store.layout.rolled_back import is_rolled_back
 
 WORKTREES = beneath.WORKTREES
 _PREFIXED = re.compile(r"(session|history)_(.+)\.jsonl?")
+GROUPS = ("features", "features/backlog", "features/archived")  # where nested features are, in a tree
 _FLAT_SIGNS = ("feature.json", "sessions", "nodes", "chat.json", "context-chat")
 
 
@@ -60,11 +61,10 @@ def features(tree: Tree) -> list[FeatureFolder]:
     found: list[tuple[str, Path, Shape]] = []
     if any(os.path.lexists(tree.path / sign) for sign in _FLAT_SIGNS):
         found.append((_feature_id(tree.path, tree.worktree.name), tree.path, "flat"))
-    groups = feature_groups(tree)
-    for group in groups:
-        for name in folder_names(group):
-            path = group / name
-            if group is groups[0] and name in ("backlog", "archived") and not os.path.lexists(path / "feature.json"):
+    for group in GROUPS:
+        for name in folder_names(tree.path / group):
+            path = tree.path / group / name
+            if group == GROUPS[0] and name in ("backlog", "archived") and not os.path.lexists(path / "feature.json"):
                 continue
             if not beneath.leads_out(path):
                 found.append((name, path, "nested"))
@@ -72,12 +72,6 @@ def features(tree: Tree) -> list[FeatureFolder]:
         FeatureFolder(name, path, tree, shape, named=os.path.lexists(path / "feature.json"))
         for name, path, shape in found
     ]
-
-
-def feature_groups(tree: Tree) -> tuple[Path, Path, Path]:
-    """Where nested features are."""
-    nested = tree.path / "features"
-    return nested, nested / "backlog", nested / "archived"
 
 
 def _feature_id(folder: Path, otherwise: str) -> str:
@@ -127,14 +121,6 @@ def twins(folder: SessionFolder) -> list[SessionFolder]:
     return [with_names(twin) for twin in places if twin.id == folder.id and twin.path != folder.path]
 
 
-def is_left(folder: SessionFolder) -> bool:
-    """Whether a session that was found there is not there any more, or but a twin now: the app made the same one in its
-    own style."""
-    if not os.path.lexists(folder.journal):
-        return True
-    return folder.style == "folder" and not folder.gone and any(map(os.path.lexists, folder.of_the_app))
-
-
 def files_of(folder: SessionFolder) -> list[Path]:
     """The journal and the documents of a session that are there."""
     named = (folder.journal, *(folder.document(name) for name in DOCUMENTS))
@@ -160,7 +146,7 @@ def _in(place: Path, feature: FeatureFolder, task: str | None) -> Iterator[Sessi
     for name, is_folder in names:
         if is_folder and ids.is_safe(name):
             folder = SessionFolder(name, place / name, "folder", feature, task)
-            if any(map(os.path.lexists, (folder.conventional("session"), folder.journal))):
+            if any(map(os.path.lexists, (folder.document("session"), folder.journal))):
                 yield folder
 
 
@@ -235,8 +221,8 @@ def has_memories(feature: FeatureFolder, project: Project) -> bool:
         return True
     names, features = list[str](), feature.tree.path / "features"
     for folder in (feature.sessions_dir, *(features / each / "sessions" for each in folder_names(features))):
-        with contextlib.suppress(OSError):
-            names += beneath.names(folder)
+        with contextlib.suppress(OSError), beneath.entries(folder) as found:
+            names += [entry.name for entry in found]
     return any(name.startswith("memory_") for name in names)
 
 

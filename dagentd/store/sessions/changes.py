@@ -47,17 +47,14 @@ def new_message(raw: dict[str, Any]) -> NewMessage:
         raise InvalidInput("a message needs content", hint='Give "content".')
     if given is not None and (not isinstance(given, str) or not 0 < len(given) <= 200):
         raise InvalidInput("a message id is a text of 1 to 200 characters", hint="Leave `id` out to get one.")
-    head = {"id": given or _new_id(), "role": role, "content": raw["content"], "timestamp": clock.stamp()}
+    name = given or str(uuid.UUID(int=_random.getrandbits(128), version=4))
+    head = {"id": name, "role": role, "content": raw["content"], "timestamp": clock.stamp()}
     rest = {key: value for key, value in raw.items() if key not in head and value is not None}
     made = head | rest if isinstance(head["content"], str) else conversation.with_text(head | rest)
     line = jsontext.encode(made)
     if len(line) > MESSAGE_LIMIT:
         raise LimitReached(f"a message has at most {MESSAGE_LIMIT >> 20} MiB", hint="Split it, or store a path.")
     return NewMessage(made, line, given is not None)
-
-
-def _new_id() -> str:
-    return str(uuid.UUID(int=_random.getrandbits(128), version=4))
 
 
 def adding(journal: SessionJournal, made: list[NewMessage]) -> Plan:

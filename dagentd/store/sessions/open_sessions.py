@@ -58,9 +58,11 @@ class OpenSessions:
         call need not look through all worktrees, nor wait at the door: whoever closes it meanwhile finds it in use."""
         where = (session_id, worktree, feature_id)
         folder = self._found.get(where)
-        if folder is not None and not self.ended and not layout.is_left(folder):
+        if folder is not None and not self.ended:
             session = self._open.get(folder.journal)
-            if session is not None and session.enter():
+            # There may be but a twin now: the app made the same one in its own style.
+            is_twin = folder.style == "folder" and not folder.gone and any(map(os.path.lexists, folder.of_the_app))
+            if session is not None and os.path.lexists(folder.journal) and not is_twin and session.enter():
                 with self._mutex:  # the order tells which was not used for longest
                     if self._open.get(folder.journal) is session:
                         self._open[folder.journal] = self._open.pop(folder.journal)

@@ -27,25 +27,20 @@ def actions_of(committed: list[Record]) -> list[dict[str, Any]]:
     """The fields of the `session:updated` events for one append, in order. A compaction that is taken back for another
     one to take its place is not told of."""
     added = [record.body["message"]["id"] for record in committed if record.t in ("message", "edit")]
-    first: list[dict[str, Any]] = [{"action": "message_added", "message_ids": added}] if added else []
-    found = (_action(record, last=record is committed[-1]) for record in committed)
-    return first + [each for each in found if each is not None]
-
-
-def _action(record: Record, *, last: bool) -> dict[str, Any] | None:
-    if record.told is not None:
-        return record.told
-    if record.t == "left":
-        compacted = "checkpoint" in record.body
-        return {"action": "compacted" if compacted else "cleared", "messages": len(record.body["ids"])}
-    if record.t == "back" and "checkpoint" in record.body and last:
-        return {"action": "undone", "messages": len(record.body["ids"])}
-    if record.t == "checkpoint":
-        return {"action": "checkpoint", "version": version_of(record.body["checkpoint"])}
-    if record.t == "session":
-        action = _BY_STATUS.get(record.body["set"].get("status"))
-        return None if action is None else {"action": action}
-    return None
+    found: list[dict[str, Any]] = [{"action": "message_added", "message_ids": added}] if added else []
+    for record in committed:
+        if record.told is not None:
+            found.append(record.told)
+        elif record.t == "left":
+            action = "compacted" if "checkpoint" in record.body else "cleared"
+            found.append({"action": action, "messages": len(record.body["ids"])})
+        elif record.t == "back" and "checkpoint" in record.body and record is committed[-1]:
+            found.append({"action": "undone", "messages": len(record.body["ids"])})
+        elif record.t == "checkpoint":
+            found.append({"action": "checkpoint", "version": version_of(record.body["checkpoint"])})
+        elif record.t == "session" and (status := record.body["set"].get("status")) in _BY_STATUS:
+            found.append({"action": _BY_STATUS[status]})
+    return found
 
 
 # One thread that writes documents behind the journals, when they are due.

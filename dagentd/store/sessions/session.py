@@ -51,7 +51,7 @@ class Session:
             self._close()
             raise
         self._journal.tell = self._tell
-        self._has_work()
+        self._resources.soon(self)
 
     def _tell(self, committed: list[Record]) -> None:
         for fields in actions_of(committed):
@@ -60,9 +60,6 @@ class Session:
 
     def announce(self, event: str = "session:updated", **fields: Any) -> None:
         self._resources.announce(event, **self.folder.about(self.project, self.fields.get("taskId")), **fields)
-
-    def _has_work(self) -> None:
-        self._resources.soon(self)
 
     def _join_others(self) -> None:
         """Take in what is of the same session and lies elsewhere: a twin under `nodes/` or of the other style, with
@@ -254,7 +251,8 @@ class Session:
         try:
             return self._journal.submit(plan, alone)
         finally:
-            self._has_work()  # also after a failure: whether the journal can be appended again is tried now and then
+            # Also after a failure: whether the journal can be appended again is tried now and then.
+            self._resources.soon(self)
 
     # --- life ---------------------------------------------------------------------------------------------
 
@@ -263,20 +261,20 @@ class Session:
         self._journal.check()
         self._projections.reconcile()
         self._join_others()
-        self._has_work()
+        self._resources.soon(self)
 
     def look(self) -> bool:
         """Take in what others wrote. True if there is no context yet, or what it is made from changed."""
         before = self._outlook()
         self._projections.look_settled()
-        self._has_work()
+        self._resources.soon(self)
         return before != self._outlook() or not self.folder.document("context").exists()
 
     def glance(self, held: Sequence[bytes] = ()) -> None:
         """Take in what others have just added to the chat, without waiting for them to pause; also what it `held` a
         moment ago."""
         if self._projections.glance(held):
-            self._has_work()
+            self._resources.soon(self)
 
     def _outlook(self) -> list[object]:
         return [self.fields.get(name) for name in ("type", "taskId", "taskState", "status")]
@@ -315,7 +313,7 @@ class Session:
         """Close it as soon as its documents are written, if nobody uses it then."""
         with self._life:
             self._leaving = not self._users
-        self._has_work()
+        self._resources.soon(self)
 
     @property
     def leaving(self) -> bool:

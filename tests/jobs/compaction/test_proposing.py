@@ -79,7 +79,7 @@ def test_a_checkpoint_of_a_model_has_no_more_room_than_the_target_leaves(
     long = [add(f"{number}: {talk}".strip(), f"m{number + 5}", to="pending") for number in range(30)]
     api.always(answering(*long))
     done = conversing.compact()
-    kept = conversing.compactor.scales.exactly(conversing.session, conversing.settings)
+    kept = conversing.compactor.scales.parts(conversing.session, conversing.settings)
     assert (done["method"], "remains" in done, kept.total <= 0.6 * 4000) == ("anthropic", False, True)
 
 

@@ -12,9 +12,15 @@ from typing import Any
 import pytest
 
 from dagentd.adapters import tokens
+from dagentd.rpc.params import OfSession
+from dagentd.rpc.settled import SettledProject, Unsettled
+from dagentd.settings import Settings
 from dagentd.store.journal.index import Index
-from dagentd.store.settled import SettledStore, Unsettled
+from dagentd.store.layout import rolled_back
+from dagentd.store.pauses import Pauses
 from dagentd.store.store import Store
+from tests.store.conftest import served as served
+from tests.store.conftest import wait as wait
 from tests.store.served import Served
 
 FACTS = {"summary": {"decisions": ["Keep it small."], "pending": ["Write the test."]}}
@@ -33,8 +39,13 @@ def settled(served: Served) -> Served:
 
 
 def off_documents(bench: Served) -> dict[str, Any]:
+    with project_of(bench).session(OfSession(sessionId=bench.folder.id)) as (_, session):
+        return answers(session)
+
+
+def project_of(bench: Served) -> SettledProject:
     assert bench.index_file is not None
-    return answers(SettledStore(bench.project, bench.index_file).take(bench.folder.id))
+    return SettledProject(bench.project, Settings(), bench.index_file)
 
 
 def opened(bench: Served) -> dict[str, Any]:
@@ -133,6 +144,18 @@ def _memory(bench: Served) -> None:
     (bench.folder.feature.sessions_dir / f"memory_{bench.folder.id}.json").write_text("{}")
 
 
+def _paused(bench: Served) -> None:
+    Pauses(bench.project).begin(None, 60)
+
+
+def _taken_back(bench: Served) -> None:
+    """A crash left its documents, one of which says so already."""
+    bench.open()
+    bench.session.set(status=rolled_back.STATUS)
+    bench.flush()
+    bench.close()
+
+
 def _no_index(bench: Served) -> None:
     os.remove(str(bench.index_file))
 
@@ -163,6 +186,8 @@ def _emptied(name: str) -> Callable[[Served], None]:
         _journal_copied,
         _twin,
         _memory,
+        _paused,
+        _taken_back,
         _no_index,
         _damaged_index,
         *(make(name) for make in (_removed, _emptied) for name in ("chat", "checkpoint", "session")),
@@ -184,7 +209,11 @@ def test_it_must_be_opened_after_a_crash(settled: Served) -> None:
 
 
 def test_nor_is_it_told_which_of_two_is_meant(settled: Served) -> None:
-    store = SettledStore(settled.project, settled.index_file or Path())
-    for asked in (("unknown", None, None), (settled.folder.id, "feat-login", None), (settled.folder.id, None, "f")):
-        with pytest.raises(Unsettled):
-            store.take(*asked)
+    name = settled.folder.id
+    for asked in (
+        {"sessionId": "unknown"},
+        {"sessionId": name, "worktree": "w"},
+        {"sessionId": name, "featureId": "f"},
+    ):
+        with pytest.raises(Unsettled), project_of(settled).session(OfSession.model_validate(asked)):
+            raise AssertionError("one was taken")
