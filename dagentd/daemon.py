@@ -21,9 +21,9 @@ from dagentd.agents.upkeep import AgentsUpkeep
 from dagentd.agx.agx_upkeep import AgxUpkeep
 from dagentd.errors import DagentdError, expected
 from dagentd.events import Events
-from dagentd.jobs.reconcile import Report
 from dagentd.model.problem import Problem
-from dagentd.model.project import Project, SessionFolder
+from dagentd.model.project import Project, Registered, SessionFolder
+from dagentd.model.report import Report
 from dagentd.model.triggers import in_a_hurry
 from dagentd.oneshot import index_file
 from dagentd.rpc.client import Client
@@ -39,7 +39,7 @@ from dagentd.settings import Settings
 from dagentd.settings.current import CurrentSettings
 from dagentd.store.journal.index import Index
 from dagentd.store.ledger import ledger
-from dagentd.store.registry import Registered, Registry
+from dagentd.store.registry import Registry
 from dagentd.store.store import Store
 from dagentd.worker import Worker
 
@@ -127,17 +127,9 @@ class Daemon:
             self.projects = Projects(
                 self._settings.of, index, self._maintenance, self._watching, self._budget, self.events.publish
             )
-            self._status = Status(
-                self._worker,
-                self._settings,
-                self._maintenance,
-                self._watching,
-                self._budget,
-                self.compacting,
-                self._agx,
-                self._agents,
-                self.projects,
-            )
+            parts = (self._settings, self._watching, self._maintenance, self._budget, self.compacting, self._agx,
+                     self._agents, self.projects)  # fmt: skip
+            self._status = Status(self._worker, self.compacting, parts)
             stack.callback(self._finish, index)
             self._server = Server(paths.socket(), self)
             self._follow()
@@ -218,14 +210,17 @@ class Daemon:
         self._signals.stop()
 
     def status(self) -> dict[str, Any]:
-        trouble = self._status.trouble()
+        trouble, user = self._status.trouble(), self._settings.user
         return {
             "pid": os.getpid(),
             "health": "stopping" if self._signals.stopping.is_set() else "degraded" if trouble else "ok",
             "version": __version__,
             "protocol": PROTOCOL,
             "uptime": round(clock.monotonic() - self._started, 1),
-            **self._status.told(self._settings.user),
+            **self._status.told(user),
+            "projects": self._status.projects({store: self._watching.worktrees(store) for store in self.stores()}),
+            "watches": {**self._watching.status(), "everySeconds": user.watch.reconcile_s},
+            "agents": self._agents.status(),
             "connections": self._server.count(),
             "settings": {"readAt": self._settings.read_at, "restart": self._settings.wait_for_restart()},
         }

@@ -15,14 +15,14 @@ from dagentd.adapters.files import disk
 from dagentd.errors import Conflict, DagentdError, NotFound, NotRunning
 from dagentd.events import Events
 from dagentd.jobs import pausing
-from dagentd.jobs.reconcile import Report
 from dagentd.model.compaction import How
 from dagentd.model.problem import Problem
-from dagentd.model.project import Project, SessionFolder
+from dagentd.model.project import Project, Registered, SessionFolder
+from dagentd.model.report import Report
 from dagentd.settings import Settings
 from dagentd.store.journal.index import Index
 from dagentd.store.ledger import ledger
-from dagentd.store.registry import Registered, Registry
+from dagentd.store.registry import Registry
 from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 

@@ -41,7 +41,8 @@ class Supervisor:
         # A manager that does not listen must not stop us; if it is slow, its own limits apply.
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
             manager.settimeout(1)
-            manager.connect(_address(self.notify_socket))
+            name = self.notify_socket
+            manager.connect(name if name.startswith("/") else f"\0{name[1:]}")  # `@` stands for an abstract one
             manager.send(state.encode("utf-8", "replace"))
 
 
@@ -49,10 +50,6 @@ def supervisor(environ: MutableMapping[str, str] = os.environ) -> Supervisor:
     """The service manager that the environment names; taken out of it, so that no child of ours answers for us."""
     told = {name: environ.pop(name, "") for name in _TOLD}
     return Supervisor(told["NOTIFY_SOCKET"], _heartbeat(told), _listener(told))
-
-
-def _address(name: str) -> str:
-    return "\0" + name[1:] if name.startswith("@") else name
 
 
 def _heartbeat(told: dict[str, str]) -> float | None:
@@ -67,20 +64,14 @@ def _listener(told: dict[str, str]) -> socket.socket | None:
         return None
     for fd in range(_FIRST, _FIRST + count):
         os.set_inheritable(fd, False)
+    hint = "dagentd service install --socket"
     if count != 1:
-        raise InvalidInput(f"the service manager passed {count} sockets instead of one", hint=_HINT)
+        raise InvalidInput(f"the service manager passed {count} sockets instead of one", hint=hint)
     listener = socket.socket(fileno=_FIRST)
-    if not _serves(listener):
-        raise InvalidInput("the service manager passed a socket that no client can use", hint=_HINT)
-    return listener
-
-
-_HINT = "dagentd service install --socket"
-
-
-def _serves(listener: socket.socket) -> bool:
     kind = (listener.family, listener.type, listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
-    return kind == (socket.AF_UNIX, socket.SOCK_STREAM, 1)
+    if kind != (socket.AF_UNIX, socket.SOCK_STREAM, 1):
+        raise InvalidInput("the service manager passed a socket that no client can use", hint=hint)
+    return listener
 
 
 def run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:

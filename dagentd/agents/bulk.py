@@ -10,9 +10,8 @@ from typing import Any
 
 from dagentd.agents.followed import Followed
 from dagentd.agents.intake import Progress, take_everything
-from dagentd.model.project import Project
+from dagentd.model.project import Project, Registered
 from dagentd.settings.tables import Agents
-from dagentd.store.registry import Registered
 
 _NICE = 19  # whoever works on this machine comes first: at 10, threads of the daemon waited half as long again for it
 

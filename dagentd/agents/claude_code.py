@@ -175,7 +175,8 @@ class _Reader:
             return events
         id = lines[0] if lines else own
         text = words(message.get("content")).strip()
-        uses = tuple(self._use(each, id) for each in objects(message, "content") if _is_call(each))
+        uses = tuple(self._use(each, id) for each in objects(message, "content")
+                     if string(each, "type").endswith("tool_use"))  # fmt: skip
         if text or uses:
             if answer:
                 self._answers = _latest({**self._answers, answer: [*lines, own]})
@@ -230,10 +231,6 @@ class _Reader:
 def _latest(held: dict[str, Any]) -> dict[str, Any]:
     """The last of them: those before are over, or were interrupted."""
     return held if len(held) <= _REMEMBERED else dict(islice(held.items(), len(held) - _REMEMBERED, None))
-
-
-def _is_call(block: Object) -> bool:
-    return string(block, "type").endswith("tool_use")
 
 
 def _model(message: Object) -> str:

@@ -75,7 +75,8 @@ class _Book:
     def read(cls) -> _Book:
         try:
             raw = jsontext.decode_object(fileio.read(_path()))
-            known = [Connection(each["agent"], _optional(each["worktree"]), each["at"]) for each in raw["connections"]]
+            known = [Connection(each["agent"], each["worktree"] and Path(each["worktree"]), each["at"])
+                     for each in raw["connections"]]  # fmt: skip
             before = {
                 Path(path): None if data is None else base64.b64decode(data) for path, data in raw["before"].items()
             }
@@ -92,21 +93,15 @@ class _Book:
             return
         known = [{"agent": each.agent, "worktree": each.worktree and str(each.worktree), "at": each.at}
                  for each in self.connections]  # fmt: skip
-        before = {str(path): _text(data) for path, data in self.before.items()}
+        before = {
+            str(path): None if data is None else base64.b64encode(data).decode() for path, data in self.before.items()
+        }
         raw = {"connections": known, "before": before, "new": [*map(str, self.new)]}
         atomic.put(_path(), jsontext.pretty(raw))
 
 
 def _path() -> Path:
     return paths.connect_dir() / "connections.json"
-
-
-def _text(data: bytes | None) -> str | None:
-    return None if data is None else base64.b64encode(data).decode()
-
-
-def _optional(path: str | None) -> Path | None:
-    return None if path is None else Path(path)
 
 
 def connections() -> list[Connection]:

@@ -14,9 +14,9 @@ from dagentd.agents.known import Known
 from dagentd.agents.reading import Reading
 from dagentd.agents.sessions import Sessions
 from dagentd.agents.table import AGENTS
+from dagentd.model.project import Registered
 from dagentd.settings.tables import Agents as Settings
 from dagentd.settings.tables import Compaction
-from dagentd.store.registry import Registered
 
 
 class Followed:
@@ -52,15 +52,15 @@ class Followed:
 
     def checkpoint(self, session_id: str) -> dict[str, Any] | None:
         """Loads what compaction needs with its first use."""
-        from dagentd.agents import checkpoint
+        from dagentd.agents import kept_checkpoint
 
-        return checkpoint.of(self.sessions, session_id, self._checkpoint_tokens())
+        return kept_checkpoint.of(self.sessions, session_id, self._checkpoint_tokens())
 
     def pin(self, session_id: str, *, item: str | None, message: str | None, pinned: bool) -> None:
-        from dagentd.agents import checkpoint
+        from dagentd.agents import kept_checkpoint
 
         if item is not None:
-            checkpoint.pin(self.sessions, session_id, item, pinned, self._checkpoint_tokens())
+            kept_checkpoint.pin(self.sessions, session_id, item, pinned, self._checkpoint_tokens())
         if message is not None:
             self.sessions.pin(session_id, message, pinned)
 

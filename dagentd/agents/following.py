@@ -22,8 +22,8 @@ from dagentd.agents.known import Known, Seen, mark_of
 from dagentd.agents.ownership import Owner, Ownership
 from dagentd.agents.source import Source, first_folder
 from dagentd.errors import Conflict, DagentdError, LimitReached
+from dagentd.model.project import Registered
 from dagentd.settings.tables import Agents as Settings
-from dagentd.store.registry import Registered
 from dagentd.waiting import pause
 
 _AT_ONCE = 4 << 20  # bytes that are taken in before others have their turn: a new line must not wait for long

@@ -126,7 +126,8 @@ class Intake:
         self._watched([*survey.watched, self._notes.spool])
         self._count()
         unread = [each for _, behind in _behind(self._following, self._reading) for each in behind]
-        self._forget_problems({str(found.path) for found in survey.due} | {str(part.path) for _, part, _ in unread})
+        due = {"parked", *(str(found.path) for found in survey.due), *(str(part.path) for _, part, _ in unread)}
+        self._problems = {key: each for key, each in self._problems.items() if key in due}  # others are over
         if survey.size + sum(size for _, _, size in unread) > _MUCH and self._command is not None:
             self._by_process(survey)
             survey = self._following.survey()  # what the process left, or was written meanwhile
@@ -134,7 +135,9 @@ class Intake:
         self._read_rest()
         self.progress = None
         self._count()
-        self._tidy()
+        if clock.monotonic() - self._tidied >= _TIDY:
+            self._tidied = clock.monotonic()
+            self._tidy_up()
 
     def _take_heard(self) -> None:
         self.hear(self._named())
@@ -245,11 +248,6 @@ class Intake:
             for agent, keep in keeps
         ]  # fmt: skip
 
-    def _tidy(self) -> None:
-        if clock.monotonic() - self._tidied >= _TIDY:
-            self._tidied = clock.monotonic()
-            self._tidy_up()
-
     # --- what is wrong ------------------------------------------------------------------------------------------
 
     def _tell(self, key: str, path: Path, raised: Exception) -> None:
@@ -262,10 +260,6 @@ class Intake:
             _log.warning("%s", error)
             kind = "agents-parked" if isinstance(error, Parked) else "agents-transcript"
             self._problems[key] = Problem.of(kind, error, clock.stamp())
-
-    def _forget_problems(self, due: set[str]) -> None:
-        """Of files that are gone, or were not written to since."""
-        self._problems = {key: each for key, each in self._problems.items() if key == "parked" or key in due}
 
 
 def _behind(following: Following, reading: Reading) -> Iterator[tuple[Agent, list[tuple[str, Part, int]]]]:

@@ -7,11 +7,11 @@ goes; where both are there, the plain one counts."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -117,41 +117,25 @@ class Part:
     def seal(self) -> None:
         """Compressed, and read back and compared before the plain file goes."""
         with disk.explained(self.path):
-            temp, fd = BESIDE.create(self.sealed_path)
-            try:
+            with _made(self.sealed_path) as (temp, fd):
                 with fileio.opened(self.path) as plain:
-                    compressed.pack(plain, os.fstat(plain.fileno()).st_size, partial(_write, fd, temp))
+                    compressed.pack(plain, os.fstat(plain.fileno()).st_size, lambda data: disk.write(fd, data, temp))
                 disk.sync(fd, temp)
                 _check_equal(self.path, temp)
                 if self.sealed_path.exists():  # of an earlier attempt, which did not come to remove the plain one
                     disk.remove(self.sealed_path)
-                disk.rename_new(temp, self.sealed_path)
-            except BaseException:
-                disk.discard(temp)
-                raise
-            finally:
-                os.close(fd)
-            disk.sync_folder(self.path.parent)
             disk.remove(self.path)
 
     def unseal(self) -> None:
         """Plain again: its conversation goes on."""
         with disk.explained(self.path):
-            temp, fd = BESIDE.create(self.path)
-            try:
+            with _made(self.path) as (temp, fd):
                 with compressed.unpacked(fileio.opened(self.sealed_path), self.sealed_path) as packed:
                     while piece := packed.read(_PIECE):
                         disk.write(fd, piece, temp)
                 if os.fstat(fd).st_size != self.size():
                     raise CorruptFile("is cut", path=self.sealed_path, hint=compressed.BACKUP)
                 disk.sync(fd, temp)
-                disk.rename_new(temp, self.path)
-            except BaseException:
-                disk.discard(temp)
-                raise
-            finally:
-                os.close(fd)
-            disk.sync_folder(self.path.parent)
             disk.remove(self.sealed_path)
 
     def remove(self) -> None:
@@ -161,8 +145,19 @@ class Part:
                     disk.remove(path)
 
 
-def _write(fd: int, path: Path, data: bytes) -> None:
-    disk.write(fd, data, path)
+@contextlib.contextmanager
+def _made(path: Path) -> Iterator[tuple[Path, int]]:
+    """A new file, open under a temp name, which gets its own at the end, or goes where anything fails."""
+    temp, fd = BESIDE.create(path)
+    try:
+        yield temp, fd
+        disk.rename_new(temp, path)
+    except BaseException:
+        disk.discard(temp)
+        raise
+    finally:
+        os.close(fd)
+    disk.sync_folder(path.parent)
 
 
 def _check_equal(plain: Path, sealed: Path) -> None:

@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +72,7 @@ class Neighbours:
             here, there = self._since_parted(project, mine, theirs) if files and theirs else (frozenset(), frozenset())
             if theirs is not None and (there or said.get("at")):
                 shared = sorted(_shared(here | edited, there, path) if files else ())
-                told = (str(said.get("agent") or ""), _iso(at), str(said.get("goal") or ""))
+                told = (str(said.get("agent") or ""), times.of_seconds(at), str(said.get("goal") or ""))
                 found.append(Neighbour(str(path), theirs.head.branch or "", *told, shared))
         return found
 
@@ -119,7 +118,3 @@ def _shared(here: frozenset[str], there: frozenset[str], path: Path) -> frozense
     """The files that were changed both here and there, committed or not yet."""
     mine = frozenset(name for name in here if not name.startswith(_OURS))
     return mine & (there | parting.edited(path, mine)) if mine else frozenset()
-
-
-def _iso(at: float) -> str:
-    return times.iso(datetime.fromtimestamp(at, UTC))

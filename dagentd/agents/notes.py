@@ -8,7 +8,6 @@ import os
 import re
 import stat
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
@@ -64,7 +63,7 @@ class Notes:
             with contextlib.suppress(OSError):
                 status = os.lstat(path)
                 if known is not None and stat.S_ISREG(status.st_mode):
-                    found[path] = (Note(known["agent"], known["uuid"]), _stamp(status.st_mtime))
+                    found[path] = (Note(known["agent"], known["uuid"]), times.of_seconds(status.st_mtime))
         return found
 
     def _noted(self) -> dict[str, str]:
@@ -73,7 +72,3 @@ class Notes:
         except (FileNotFoundError, DagentdError, jsontext.Undecodable):  # it is only a time
             return {}
         return {agent: at for agent, at in noted.items() if isinstance(at, str)}
-
-
-def _stamp(seconds: float) -> str:
-    return times.iso(datetime.fromtimestamp(seconds, UTC))

@@ -11,7 +11,7 @@ from pathlib import Path
 from dagentd.adapters import git
 from dagentd.adapters.files import fileio
 from dagentd.errors import DagentdError
-from dagentd.store.registry import Registered
+from dagentd.model.project import Registered
 
 _POINTER = 1 << 13  # bytes: a path has at most 4096
 

@@ -77,16 +77,18 @@ def read(path: Path) -> State:
 
 
 def append(path: Path, record: Record) -> None:
+    _add(path, jsontext.encode({"at": clock.stamp(), **record}))
+
+
+def _add(path: Path, line: bytes) -> None:
     """Durable when this returns. A line that a crash cut is ended first."""
-    line = jsontext.encode({"at": clock.stamp(), **record}) + b"\n"
     with disk.explained(path):
         new = disk.is_missing(path)
         fd = disk.create(path) if new else disk.open_append(path)
         try:
             size = os.fstat(fd).st_size
-            if size and os.pread(fd, 1, size - 1) != b"\n":
-                line = b"\n" + line
-            disk.write(fd, line, path)
+            torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+            disk.write(fd, (b"\n" if torn else b"") + line + b"\n", path)
             disk.sync_data(fd, path)
         finally:
             os.close(fd)
@@ -110,14 +112,7 @@ def forgotten(folder: Path) -> set[str]:
 
 
 def forget(folder: Path, agent: str, key: str) -> None:
-    path, line = folder / _FORGOTTEN, f"{digest(agent, key)}\n".encode()
-    with disk.explained(path):
-        fd = disk.create(path) if disk.is_missing(path) else disk.open_append(path)
-        try:
-            disk.write(fd, line, path)
-            disk.sync_data(fd, path)
-        finally:
-            os.close(fd)
+    _add(folder / _FORGOTTEN, digest(agent, key).encode())
 
 
 # --- agents that the user wants left alone --------------------------------------------------------------------------

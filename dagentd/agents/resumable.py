@@ -21,7 +21,7 @@ from dagentd.agents.ownership import Ownership
 from dagentd.agents.source import Source, first_folder
 from dagentd.agx.session_document import Claude
 from dagentd.errors import DagentdError
-from dagentd.store.registry import Registered
+from dagentd.model.project import Registered
 
 _LOOKED_AT = 20  # the newest of a project
 _TAIL = 512 << 10  # bytes of a file: some hundred messages

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dagentd.adapters.files import disk
 from dagentd.model.problem import Problem
+from dagentd.model.project import Registered
 from dagentd.settings import Settings
-from dagentd.store.registry import Registered
 
 if TYPE_CHECKING:
     from dagentd.agents.followed import Followed

@@ -63,19 +63,16 @@ def _perform(sessions: AgxSessions, writing: AgxWriter, step: Step, now: datetim
     if step.action == "delete":
         writing.delete(step.name)
         return True
-    if step.reason != "removed_by_user" and not _is_still_due(sessions, step, now):
-        return False
+    if step.reason != "removed_by_user":  # which holds, while what was not used may be in use again
+        due = cleanup_plan.plan([sessions.load(step.session_id)], sessions.current(), sessions.config, now)
+        if step not in due:
+            return False
     if step.action == "archive":
         session_id, reason = step.session_id, step.reason
         writing.update(session_id, lambda raw: lifecycle.moved(raw, "archived", reason, now), now, backup=True)
     else:
         writing.discard(step.session_id, now)
     return True
-
-
-def _is_still_due(sessions: AgxSessions, step: Step, now: datetime) -> bool:
-    raw = sessions.load(step.session_id)
-    return step in cleanup_plan.plan([raw], sessions.current(), sessions.config, now)
 
 
 def _checked(raw: Raw, now: datetime) -> Raw:

@@ -133,7 +133,9 @@ class GlobalIndex:
         if schema.is_older(raw, self._file):
             dated_copies.back_up(self._file, self._file.parent / "backups", _KEPT, clock.now())
             raw = schema.migrate_document(raw, lambda _: index_entries.new_index())
-        self._adopt(raw)
+        self._entries.adopt(raw.get("sessions") or [])
+        self._head = {**raw, "sessions": []}
+        self._says = fileio.digest(_rendered(self._head, index_entries.joined(self._entries.sorted())))
         return True
 
     def _begin(self) -> bool:
@@ -159,11 +161,6 @@ class GlobalIndex:
             held = sorted(self._file.parent.glob(f"{self._file.name}.corrupt.*"), key=lambda path: path.stat().st_mtime)
             for old in held[:-_KEPT]:
                 disk.remove(old)
-
-    def _adopt(self, raw: Raw) -> None:
-        self._entries.adopt(raw.get("sessions") or [])
-        self._head = {**raw, "sessions": []}
-        self._says = fileio.digest(_rendered(self._head, index_entries.joined(self._entries.sorted())))
 
     def _write(self, now: datetime) -> bool:
         """Only if it would say something else. Its time alone is renewed before others would take it for too old.

@@ -97,15 +97,11 @@ def joined(entries: Iterable[bytes]) -> bytes:
 
 def whole(head: Raw, entries: bytes) -> list[bytes]:
     """The file, from what stands beside the sessions and from their entries, joined."""
-    parts = [b"{"]
+    parts, listed = [b"{"], [b"[\n    ", entries, b"\n  ]"] if entries else [b"[]"]
     for number, (key, value) in enumerate(head.items()):
         parts.append((b",\n  " if number else b"\n  ") + json.dumps(key, ensure_ascii=False).encode() + b": ")
-        parts += _list(entries) if key == "sessions" else [_indented(value, b"  ")]
+        parts += listed if key == "sessions" else [_indented(value, b"  ")]
     return [*parts, b"\n}\n"]
-
-
-def _list(entries: bytes) -> list[bytes]:
-    return [b"[\n    ", entries, b"\n  ]"] if entries else [b"[]"]
 
 
 def _indented(value: Any, by: bytes) -> bytes:

@@ -130,12 +130,9 @@ def with_tmux(raw: Raw, live: TmuxSession | None, now: datetime) -> Raw:
         fields["lastAttached"] = stamp(live.last_attached)
     raw = changed(raw, "tmux", **fields)
     if not was and lifecycle.state_of(raw) not in ("active", "archived"):
-        raw = lifecycle.moved(raw, "active", _attachment(raw), now)
+        first = lifecycle.state_of(raw) == "created"
+        raw = lifecycle.moved(raw, "active", "first_attachment" if first else "attachment", now)
     return raw if live.activity is None else accessed(raw, live.activity)
-
-
-def _attachment(raw: Raw) -> str:
-    return "first_attachment" if lifecycle.state_of(raw) == "created" else "attachment"
 
 
 def entered(raw: Raw, reason: str, now: datetime) -> Raw:

@@ -181,7 +181,7 @@ class AgxWriter:
             before = self._sessions.checked(raw, path)
             after = session_document.modified(before, self._counted(before, change(before)), now)
             if older or (backup and after != before):
-                self._back_up(path, now)
+                dated_copies.back_up(path, self._folder.backups, self._sessions.config.backup_count, now)
             return after
 
         before, after = document_files.edit(path, apply)
@@ -261,6 +261,3 @@ class AgxWriter:
                 atomic.put(path, data)
             else:
                 disk.remove(path)
-
-    def _back_up(self, path: Path, now: datetime) -> None:
-        dated_copies.back_up(path, self._folder.backups, self._sessions.config.backup_count, now)

@@ -36,14 +36,8 @@ def wanted_windows(raw: Raw, config: Config, root: Path) -> list[Window]:
     found = list(config.windows) or _of_session(raw) or [Window(name) for name in config.window_names]
     count = min(config.window_count or len(found), _MOST)
     found += [Window(f"window{number}") for number in range(len(found) + 1, count + 1)]
-    working = _working(raw, config, root)
-    return [_placed(each, root, working) for each in found[:count]]
-
-
-def _working(raw: Raw, config: Config, root: Path) -> Path:
-    """Where a window opens that has no path of its own; one that is not there is none."""
-    held = root / (config.working_directory or section_of(raw, "project").get("workingDirectory") or ".")
-    return held if held.is_dir() else root
+    working = root / (config.working_directory or section_of(raw, "project").get("workingDirectory") or ".")
+    return [_placed(each, root, working if working.is_dir() else root) for each in found[:count]]
 
 
 def from_project(raw: Raw, config: Config) -> bool:
@@ -165,7 +159,10 @@ def open_session(
     live, resumed = own(raw, running, root), None
     if live is None:
         windows = wanted_windows(raw, config, root)
-        _confirm(raw, sessions, windows, confirm)
+        if from_project(raw, config) and not _is_confirmed(root, windows, confirm):
+            told = "the commands of its windows were not confirmed"
+            hint = "Look at them in .agx/config.json, and run `dagentd agx open` again."
+            raise NotAllowed(told, path=sessions.folder.config_file, hint=hint)
         resume = resuming(windows, raw, config)
         if resume is not None and _is_confirmed(root, [resume[1]], offer):
             windows[resume[0]], resumed = resume[1], resume[1].command
@@ -208,13 +205,6 @@ def _free(raw: Raw, sessions: AgxSessions, running: Mapping[str, TmuxSession], s
     usual = session_names.tmux_session(sessions.config.prefix, str(project), session_id)
     name = held if isinstance(held, str) and session_names.is_tmux_name(held) else usual
     return session_names.told_apart(name, sessions.folder.root) if name in running else name
-
-
-def _confirm(raw: Raw, sessions: AgxSessions, windows: Sequence[Window], confirm: Confirm) -> None:
-    if not from_project(raw, sessions.config) or _is_confirmed(sessions.folder.root, windows, confirm):
-        return
-    hint = "Look at them in .agx/config.json, and run `dagentd agx open` again."
-    raise NotAllowed("the commands of its windows were not confirmed", path=sessions.folder.config_file, hint=hint)
 
 
 def _is_confirmed(root: Path, windows: Sequence[Window], confirm: Confirm) -> bool:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dagentd.cli import output
 from dagentd.cli.project import json_option
-from dagentd.doctor.examination import Answer, Mended, examine, treat
+from dagentd.doctor.examination import Answer, examine
 from dagentd.doctor.kinds import Level, kind_of
 from dagentd.model import oneline
 from dagentd.model.problem import Problem
+
+if TYPE_CHECKING:
+    from dagentd.doctor.mending import Mended
 
 _WIDEST = 100  # characters that a sentence is read in well
 _ORDER: tuple[Level, ...] = ("degraded", "problem", "note")
@@ -30,7 +33,12 @@ def doctor(fix: bool, as_json: bool) -> int:
     It works with the daemon and without, and changes nothing unless told to. The exit status is 1 if problems are
     left; notes do not count.
     """
-    answer, found, mended = treat() if fix else (*examine(), [])
+    if fix:
+        from dagentd.doctor.mending import treat
+
+        answer, found, mended = treat()
+    else:
+        (answer, found), mended = examine(), []
     found.sort(key=lambda each: _ORDER.index(kind_of(each.id).level))
     if as_json:
         output.print_json(_raw(answer, found, mended))
@@ -51,7 +59,7 @@ def _raw(answer: Answer, found: list[Problem], mended: list[Mended]) -> dict[str
 
 def _explained(problem: Problem) -> dict[str, Any]:
     kind = kind_of(problem.id)
-    more = {"level": kind.level, "cause": kind.cause, "fix": _remedy(problem), "fixable": kind.mend is not None}
+    more = {"level": kind.level, "cause": kind.cause, "fix": _remedy(problem), "fixable": bool(kind.mend)}
     return {**problem.raw(), **more}
 
 

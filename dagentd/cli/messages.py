@@ -11,9 +11,7 @@ from dagentd.cli import output
 from dagentd.cli.naming import session_argument, tell_gone
 from dagentd.cli.project import json_option, project_option, worktree_option
 from dagentd.cli.verbs import ask
-from dagentd.model import conversation, oneline
-
-_CALL = 200  # characters of what a tool was given
+from dagentd.model import conversation
 
 
 @click.command()
@@ -60,27 +58,10 @@ def _print(found: list[dict[str, Any]], empty: str) -> None:
         if number:
             output.line()
         output.heading(f"{message.get('role')}  {_when(message.get('timestamp'))}".rstrip())
-        if (told := conversation.text(message.get("content"))) or not tool_calls(message):
+        if (told := conversation.text(message.get("content"))) or not output.tool_calls(message):
             output.text(told)
-        for call in tool_calls(message):
+        for call in output.tool_calls(message):
             output.line(output.cut(call))
-
-
-def tool_calls(message: dict[str, Any]) -> list[str]:
-    """Each tool that an agent used with that message, in a line."""
-    metadata = message.get("metadata")
-    uses = metadata.get("toolUse") if isinstance(metadata, dict) else None
-    return [_in_a_line(use) for use in uses if isinstance(use, dict)] if isinstance(uses, list) else []
-
-
-def _in_a_line(use: dict[str, Any]) -> str:
-    """Its name and what it was given first: a path, a command, a query."""
-    given = use.get("input")
-    texts = [given] if isinstance(given, str) else list(given.values()) if isinstance(given, dict) else []
-    first = next((" ".join(text.split()) for text in texts if isinstance(text, str)), "")
-    return (
-        f"[{use.get('name') or 'tool'}{', failed' if use.get('isError') else ''}] {oneline.cut(first, _CALL)}".rstrip()
-    )
 
 
 def _when(timestamp: object) -> str:

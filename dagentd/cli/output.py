@@ -25,6 +25,7 @@ from dagentd.model.figures import tokens as tokens
 # C0 but tab and newline, DEL, C1, the marks and overrides that turn the direction of text, and surrogates,
 # which no encoding can write.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CALL = 200  # characters of what a tool was given
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 # What we write ourselves, for terminals that have ASCII alone; of what others wrote, escapes are shown.
 _PLAINER = str.maketrans({"…": "...", "«": "<<", "»": ">>", "→": "->", "·": "-"})
@@ -183,3 +184,20 @@ def is_utf8() -> bool:
 def _json_escape(match: re.Match[str]) -> str:
     units = match[0].encode("utf-16-be").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def tool_calls(message: dict[str, Any]) -> list[str]:
+    """Each tool that an agent used with that message, in a line."""
+    metadata = message.get("metadata")
+    uses = metadata.get("toolUse") if isinstance(metadata, dict) else None
+    return [_in_a_line(use) for use in uses if isinstance(use, dict)] if isinstance(uses, list) else []
+
+
+def _in_a_line(use: dict[str, Any]) -> str:
+    """Its name and what it was given first: a path, a command, a query."""
+    given = use.get("input")
+    texts = [given] if isinstance(given, str) else list(given.values()) if isinstance(given, dict) else []
+    first = next((" ".join(text.split()) for text in texts if isinstance(text, str)), "")
+    return (
+        f"[{use.get('name') or 'tool'}{', failed' if use.get('isError') else ''}] {oneline.cut(first, _CALL)}".rstrip()
+    )

@@ -15,8 +15,8 @@ from dagentd.cli import output
 from dagentd.cli.output import Column
 from dagentd.cli.project import how_to_begin, json_option, tell_problems
 from dagentd.cli.verbs import ask
-from dagentd.jobs.reconcile import Line, Report
 from dagentd.model.project import Project
+from dagentd.model.report import Line, Report
 from dagentd.store.pauses import Pauses
 
 _SCAN = 600.0  # seconds for the daemon to look at a whole project

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from dagentd.cli import output
-from dagentd.cli.messages import tool_calls
 from dagentd.cli.naming import session_argument, tell_gone
 from dagentd.cli.paused import in_full
 from dagentd.cli.project import json_option, project_option, worktree_option
@@ -50,7 +49,7 @@ def show(session: str, where: Path, worktree: str | None, as_json: bool) -> None
         output.line()
         output.heading("Last messages")
     for message in last:
-        told = str(message.get("content")).strip() or "\n".join(tool_calls(message)).strip()
+        told = str(message.get("content")).strip() or "\n".join(output.tool_calls(message)).strip()
         first = told.splitlines()[0] if told else ""
         output.line(f"  {message.get('role')}: {first if len(first) <= 100 else f'{first[:99]}…'}")
     for problem in found.get("problems", ()):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dagentd import oneshot, paths, settings
+import contextlib
+
+from dagentd import paths, settings
 from dagentd.adapters import agent_program
 from dagentd.agents import connecting, plugins
 from dagentd.agents.connecting import Connection
+from dagentd.agents.followed import Followed
 from dagentd.agents.notes import Notes
 from dagentd.errors import Conflict, NotAllowed, NotFound
 from dagentd.model.problem import Findings
+from dagentd.store.registry import Registry
 
 
 def plugin() -> Findings:
@@ -43,9 +47,8 @@ def hooks() -> Findings:
 
 def _since(connection: Connection) -> int:
     """Conversations that began after it, of those that are kept."""
-    with oneshot.service(None, settings.load(paths.config_file()), writes=False) as service:
-        worktree = None if connection.worktree is None else str(connection.worktree)
-        found = service.followed.sessions.listed(
-            roots=None, agent=connection.agent, worktree=worktree, since=connection.at
-        )
+    given, registry = settings.load(paths.config_file()), Registry(paths.registry_file())
+    worktree = None if connection.worktree is None else str(connection.worktree)
+    with contextlib.closing(Followed(paths.state_dir(), lambda: given.agents, registry.projects)) as followed:
+        found = followed.sessions.listed(roots=None, agent=connection.agent, worktree=worktree, since=connection.at)
     return sum((each["startedAt"] or "") > connection.at for each in found)

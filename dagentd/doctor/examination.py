@@ -12,9 +12,8 @@ from typing import Any
 from dagentd import __version__, paths
 from dagentd import settings as loading
 from dagentd.adapters import clock, git
-from dagentd.adapters.files import disk, flock
+from dagentd.adapters.files import flock
 from dagentd.doctor import agent_checks, machine, project_checks
-from dagentd.doctor.kinds import Mend, kind_of
 from dagentd.errors import Conflict, DagentdError, InvalidInput, NotAllowed, NotRunning, Unreachable, from_oserror
 from dagentd.model.problem import Finding, Findings, Problem, each_once
 from dagentd.model.project import Project
@@ -85,16 +84,7 @@ def not_served(answer: Answer, registered: Collection[Project]) -> Findings:
             yield "not-served", NotAllowed("is registered, and the daemon does not serve it", path=project.root)
 
 
-# The whole examination: what the daemon says, what is found without it, and the same again after mending.
-
-
-@dataclass(frozen=True)
-class Mended:
-    """`done` says what was done and how to undo it, `failed` why it could not be done."""
-
-    problem: Problem
-    done: str = ""
-    failed: DagentdError | None = None
+# The whole examination: what the daemon says, and what is found without it.
 
 
 def examine() -> tuple[Answer, list[Problem]]:
@@ -102,34 +92,6 @@ def examine() -> tuple[Answer, list[Problem]]:
     answer = ask()
     found = [Problem.of(kind, error, clock.stamp()) for kind, error in _findings(answer)]
     return answer, each_once([*answer.problems, *found])
-
-
-def treat() -> tuple[Answer, list[Problem], list[Mended]]:
-    """Mend what can be mended safely, and look again: what is still there is not mended, whatever was done."""
-    answer, found = examine()
-    mended = mend(found)
-    if mended:
-        answer, found = examine()
-    left = {(each.id, each.path) for each in found}
-    return answer, found, [_honest(each, (each.problem.id, each.problem.path) in left) for each in mended]
-
-
-def _honest(mended: Mended, still_there: bool) -> Mended:
-    if mended.failed is not None or not still_there:
-        return mended
-    return Mended(mended.problem, failed=DagentdError(f"it is still so: {mended.problem.message}"))
-
-
-def mend(problems: list[Problem]) -> list[Mended]:
-    return [_mended(problem, act) for problem in problems if (act := kind_of(problem.id).mend) is not None]
-
-
-def _mended(problem: Problem, act: Mend) -> Mended:
-    try:
-        with disk.explained(Path(problem.path)):
-            return Mended(problem, act(problem))
-    except DagentdError as error:
-        return Mended(problem, failed=error)
 
 
 def _findings(answer: Answer) -> Iterator[Finding]:

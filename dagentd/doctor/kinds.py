@@ -3,125 +3,14 @@ by it, the doctor explains by it, and docs/troubleshooting.md shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from dagentd import paths
 from dagentd.adapters.files import disk
-from dagentd.errors import Conflict, NotRunning
 from dagentd.model.problem import Problem
-from dagentd.model.project import Project
-
-# What mends a problem without losing anything; each says what it did and how to undo it. What that takes is loaded
-# when it is done: the daemon reads the table of problems at its start.
-
-_SCAN = 600.0  # seconds for the daemon to look at a whole project
-
-
-def look_again(problem: Problem) -> str:
-    """Everything that is due in the project: by the daemon if it has the lock."""
-    project = _project(problem)
-    if not _scanned(project):
-        from dagentd import oneshot, settings
-
-        oneshot.once(project, settings.load(paths.config_file(), paths.project_config_file(project.root)))
-    return f"{project.root} was looked at again; nothing was removed, so there is nothing to undo."
-
-
-def install_hooks(problem: Problem) -> str:
-    from dagentd.jobs import hooks
-
-    project = _project(problem)
-    hooks.install(project)
-    return f"The hooks were installed; undo it with `dagentd hooks uninstall {project.root}`."
-
-
-def exclude(problem: Problem) -> str:
-    from dagentd.jobs import exclude as job
-
-    project = _project(problem)
-    with disk.explained(job.file_of(project)):
-        added = job.add(project)
-    return f"{', '.join(added)} were added to {job.file_of(project)}; `dagentd remove` takes them out again."
-
-
-def close_to_others(problem: Problem) -> str:
-    path = Path(problem.path)
-    with disk.explained(path):
-        before = disk.seclude(path)
-    return f"{path} is yours alone now; undo it with `chmod {before:o} {path}`."
-
-
-def remove_socket(problem: Problem) -> str:
-    from dagentd.adapters.files.flock import clear_stale
-
-    clear_stale(Path(problem.path))
-    return f"{problem.path} was removed; a daemon makes it anew when it starts."
-
-
-def discard_index(problem: Problem) -> str:
-    from dagentd.adapters.files.flock import AlreadyRunning, single_instance
-    from dagentd.store.journal import index
-
-    try:
-        held = single_instance()  # until it is removed: a daemon that starts between would use it
-    except AlreadyRunning:
-        raise Conflict("a daemon uses it", path=problem.path, hint="dagentd stop; dagentd doctor --fix") from None
-    try:
-        index.discard(Path(problem.path))
-    finally:
-        held.release()
-    return f"{problem.path} was removed; it is a cache, made again from the journals."
-
-
-def renew_service(_: Problem) -> str:
-    from dagentd.jobs import service_files, user_service
-
-    manager = user_service.manager()
-    there = user_service.present(manager)
-    socket = manager.starter(True) in there if manager.name == "systemd" else False
-    user_service.apply(user_service.plan_install(manager, service_files.program(), socket, there), manager)
-    return "The service starts this dagentd now; undo it with `dagentd service uninstall`."
-
-
-def connect_again(_: Problem) -> str:
-    from dagentd.agents import connecting
-
-    for each in connecting.connections():
-        connecting.connect(each.agent, each.worktree)
-    return f"The plug-ins were copied to {paths.connect_dir()} again; `dagentd disconnect` takes them away."
-
-
-def _project(problem: Problem) -> Project:
-    """The one that the path of the problem lies in."""
-    from dagentd.adapters import git
-
-    return git.project_at(Path(problem.path))
-
-
-def _scanned(project: Project) -> bool:
-    from dagentd.rpc.client import Client
-
-    try:
-        client = Client(timeout=_SCAN)
-    except NotRunning:
-        return False
-    with client as daemon:
-        served = [each["root"] for each in daemon.call("project.list")["projects"] if not each["readOnly"]]
-        if str(project.root) not in served:
-            return False
-        daemon.call("project.scan", project=str(project.root))
-    return True
-
-
-# The one table of what can be wrong: the cause, what to do, how grave it is, and what mends it safely. `status`
-# judges by it, the doctor explains by it, and README.md shows it.
 
 # degraded: the daemon cannot do its work; problem: somebody should do something; note: good to know.
 Level = Literal["degraded", "problem", "note"]
-Mend = Callable[[Problem], str]  # what was done and how to undo it; it never loses data
 
 
 @dataclass(frozen=True)
@@ -132,17 +21,17 @@ class Kind:
     cause: str
     remedy: str
     level: Level = "problem"
-    mend: Mend | None = None
+    mend: str = ""  # its name in `mending.MENDS`, if it can be mended without losing anything
     of_file: bool = False  # of the very file that is named: whoever takes that away, as he is told to, is done with it
 
 
 _STORED = (
     Kind("journal", "A session's journal cannot be appended: a full or read-only disk, or missing permission.",
-         "Free space or give permission; nothing is acknowledged meanwhile.", "degraded", look_again),
+         "Free space or give permission; nothing is acknowledged meanwhile.", "degraded", "look_again"),
     Kind("documents", "Documents behind the journal cannot be written, as above; the journal has everything.",
-         "Free space or give permission; they follow by themselves.", "degraded", look_again),
+         "Free space or give permission; they follow by themselves.", "degraded", "look_again"),
     Kind("session-", "A session cannot be served: something else lies in the place of its files.",
-         "Move away what is named.", mend=look_again),
+         "Move away what is named.", mend="look_again"),
     Kind("newer", "A newer dagentd wrote records that this one does not know.", "Update dagentd."),
     Kind("journal-altered", "Another program changed or replaced a journal.",
          "Nothing: what was lost was put back.", "note"),
@@ -171,15 +60,15 @@ _STORED = (
     Kind("set-aside", "Files that made no sense, or the end of a torn journal, were kept beside their documents.",
          "Look at them, then delete them: nothing uses them.", "note"),
     Kind("unkept", "A journal is not linked into the git folder: it was made without dagentd, or restored.",
-         "dagentd run --once PATH", mend=look_again),
+         "dagentd run --once PATH", mend="look_again"),
     Kind("temps", "A process died while it wrote documents.", "dagentd run --once PATH, or start the daemon.", "note",
-         look_again),
-    Kind("index", "The index is damaged. It is a cache.", "Remove it while no daemon runs.", mend=discard_index),
+         "look_again"),
+    Kind("index", "The index is damaged. It is a cache.", "Remove it while no daemon runs.", mend="discard_index"),
 )  # fmt: skip
 
 _WORK = (
     Kind("job-", "Something that the daemon does for a feature failed; it is tried again.",
-         "Do what the sentence says, then `dagentd run --once PATH`.", "degraded", look_again),
+         "Do what the sentence says, then `dagentd run --once PATH`.", "degraded", "look_again"),
     Kind("context", "A session's context cannot be made or written.", "Do what the sentence says.", "note"),
     Kind("feature-file", "A file of a feature makes no sense, so its sessions are told nothing new of it.",
          "Mend the file; docs/formats.md shows how it looks.", "note"),
@@ -202,7 +91,7 @@ _WORK = (
          "Free space, raise `agents.max_bytes`, or `dagentd forget` some; the agents' own files stay meanwhile.",
          "degraded"),
     Kind("agents-plugin", "What a connected agent runs of dagentd is gone, or of another version of dagentd.",
-         "dagentd connect AGENT", mend=connect_again),
+         "dagentd connect AGENT", mend="connect_again"),
     Kind("agents-silent", "A connected agent has had conversations since, and none of its hooks came: off, not trusted,"
          " or taken out.",
          "Look at /plugin in Claude Code, at /hooks in Codex; or `dagentd disconnect AGENT`.", "note"),
@@ -242,11 +131,11 @@ _PROJECTS = (
     Kind("project-settings", "A project's `.dagent/config.toml` has mistakes, or sets what only you may set; as above.",
          "Correct the file.", "degraded"),
     Kind("hooks-missing", "Git does not tell dagentd about commits: hooks were never installed, or were replaced.",
-         "dagentd hooks install PATH", "note", install_hooks),
+         "dagentd hooks install PATH", "note", "install_hooks"),
     Kind("hooks-left-alone", "A hook is no shell script, is tracked, or lies outside of the repository.",
          "Add the line that `dagentd hooks status` names; dagentd works without it too.", "note"),
     Kind("exclude", "Git does not leave session files out, so an agent can commit them.", "dagentd init PATH",
-         mend=exclude),
+         mend="exclude"),
     Kind("tracked", "Session files are in git, so a checkout or merge changes them.",
          "git rm -r --cached .dagent", "note"),
     Kind("spool", "Many files wait in the spool, and no daemon takes them.", "dagentd start", "note"),
@@ -263,18 +152,18 @@ _MACHINE = (
          "Stop one of them; DAGENTD_SOCKET and XDG_STATE_HOME must belong together."),
     Kind("other-version", "The daemon is of another version than this command.", "dagentd restart"),
     Kind("stale-socket", "A daemon was killed and could not remove its socket.",
-         "Nothing: the next start removes it.", "note", remove_socket),
+         "Nothing: the next start removes it.", "note", "remove_socket"),
     Kind("socket-squatted", "Something that is no socket is in its place.", "Move it away, then `dagentd start`."),
     Kind("socket-open", "Other users may enter the folder of the socket, or use the socket itself.",
-         "chmod 700 FOLDER; chmod 600 SOCKET", mend=close_to_others),
+         "chmod 700 FOLDER; chmod 600 SOCKET", mend="close_to_others"),
     Kind("socket-refused", "The folder of the socket cannot be made, or is not yours to write.",
          "Give your user permission, or set XDG_RUNTIME_DIR to a folder of yours."),
     Kind("state-open", "Other users may read the state folder, which holds parts of conversations.",
-         "chmod 700 FOLDER", mend=close_to_others),
+         "chmod 700 FOLDER", mend="close_to_others"),
     Kind("state-refused", "The state folder cannot be used: it is no folder, or not yours to write.",
          "Move away what is there, or give your user permission."),
     Kind("service-program", "The service starts a program that is not there: its virtualenv was removed.",
-         "dagentd service install", mend=renew_service),
+         "dagentd service install", mend="renew_service"),
     Kind("git-missing", "There is no git command: contexts cannot be made where libgit2 cannot read.",
          "Install git, or look at PATH."),
     Kind("git-old", "git is older than dagentd was tried with.", "Update git to 2.25 or later.", "note"),

@@ -20,7 +20,7 @@ from dagentd.jobs import exclude as excluding
 from dagentd.jobs import hooks as hook_job
 from dagentd.jobs.context.feature_parts import misnamed
 from dagentd.jobs.hooks.hook_changes import Line
-from dagentd.model.problem import Finding, Findings, Problem
+from dagentd.model.problem import Findings
 from dagentd.model.project import FeatureFolder, Project, SessionFolder
 from dagentd.store.journal.index import Index
 from dagentd.store.journal.kept_journals import KeptJournals
@@ -147,7 +147,11 @@ def session_findings(given: Project, *, look: bool, known: Collection[str]) -> F
     index = Index(None)
     store = Store(given, index, read_only=True)
     try:
-        found = list(_looked_at(store)) if look else [("folder", error) for error in closed(given)]
+        if look:
+            store.reconciler.reconcile()
+        problems = store.all_problems() if look else ()
+        found = [(each.id, DagentdError(each.message, path=each.path or None, hint=each.hint)) for each in problems]
+        found += [] if look else [("folder", error) for error in closed(given)]
         yield from found
         yield from feature_files(store.catalogue.features(), {error.path for _, error in found})
         folders = store.catalogue.folders()
@@ -172,13 +176,3 @@ def feature_files(features: Iterable[FeatureFolder], known: Collection[str | Non
                     yield "feature-file", error
         for path, told in misnamed(feature):
             yield "feature-name", DagentdError(told, path=path)
-
-
-def _looked_at(store: Store) -> Iterator[Finding]:
-    store.reconciler.reconcile()
-    for each in store.all_problems():
-        yield _finding(each)
-
-
-def _finding(problem: Problem) -> Finding:
-    return problem.id, DagentdError(problem.message, path=problem.path or None, hint=problem.hint)

@@ -8,15 +8,18 @@ from functools import partial
 from pathlib import Path
 
 from dagentd import paths
+from dagentd.errors import DagentdError
 from dagentd.jobs import context, migration
 from dagentd.jobs.archive import archive_ended, ends_of
 from dagentd.jobs.context import Checkouts
 from dagentd.jobs.migration import File, Seen
-from dagentd.jobs.reconcile import Line, Report, reconcile
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder
+from dagentd.model.report import Line, Report
 from dagentd.settings import Settings
+from dagentd.store.layout import layout
 from dagentd.store.ledger import ledger
+from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
 from dagentd.waiting import apart, pause
 
@@ -44,6 +47,22 @@ def all_of(
     with apart():
         renewed = renewal_of(store, feature, settings, shared)
     return replace(renewed, lines=_merged([*_migrated(files, feature), *lines, *renewed.lines]), files=files)
+
+
+def reconcile(store: Store, feature: FeatureFolder, *, everything: bool = True) -> list[Line]:
+    """Each session gets its journal and its documents, and what others wrote is taken in."""
+    journals = {folder.journal for folder in layout.sessions(feature) if folder.journal.exists()}
+    turns = store.reconciler.in_turn(feature, everything=everything)
+    return [_line(session, session.folder.journal in journals) for session in turns]
+
+
+def _line(session: Session, had_journal: bool) -> Line:
+    taken = session.take_news()
+    done = [] if had_journal else ["journal made"]
+    if had_journal and taken:
+        done.append(f"{taken} outside change{'' if taken == 1 else 's'} taken in")
+    worktree, status = session.folder.feature.tree.name, session.fields.get("status")
+    return Line(session.id, worktree, status, session.in_chat, ", ".join(done), session.problems)
 
 
 def migrations_of(store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts, seen: Seen) -> Done:
@@ -98,15 +117,32 @@ def renewal_of(store: Store, feature: FeatureFolder, settings: Settings, shared:
 
 
 def in_project(store: Store, settings: Settings) -> Report:
-    from dagentd.jobs.compaction import Compactor  # the daemon has its own way to it, and starts without
-
     store.reconciler.look_around()
     shared = Checkouts()
     done = [each for feature in store.catalogue.features() for each in _to_the_end(store, feature, settings, shared)]
-    compacted = Compactor(ledger(paths.ledger_file())).compact_due(store, settings)
-    lines = [Line(folder.id, folder.feature.tree.name, None, 0, told, []) for folder, told in compacted]
+    compacted = list(_compacted(store, settings))
     found = report(store, done)
-    return replace(found, lines=_merged([*found.lines, *lines]))
+    return replace(found, lines=_merged([*found.lines, *compacted]))
+
+
+def _compacted(store: Store, settings: Settings) -> Iterator[Line]:
+    """Compact the sessions that are over their budget, and say what came of it."""
+    from dagentd.jobs.compaction import Compactor, How  # the daemon has its own way to it, and starts without
+    from dagentd.jobs.scales import room
+
+    compactor = Compactor(ledger(paths.ledger_file()))
+    for folder in store.catalogue.folders():
+        if store.pauses.on(folder.id) or room(folder, settings) > 0:
+            continue
+        with store.sessions.use(folder) as session:
+            if not compactor.scales.fullness(session, settings).due:
+                continue
+            try:
+                done = compactor.compact(session, settings, How())
+                told = f"{done['messagesCompacted']} messages compacted by {done['method']}"
+            except DagentdError as error:
+                told = f"not compacted: {error.message}"
+            yield Line(folder.id, folder.feature.tree.name, None, 0, told, [])
 
 
 def _to_the_end(store: Store, feature: FeatureFolder, settings: Settings, shared: Checkouts) -> Iterator[Done]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 Style = Literal["prefixed", "folder"]
 Shape = Literal["flat", "nested"]
@@ -48,6 +48,20 @@ class Project:
     def spool_dir(self) -> Path:
         """Where git hooks leave word; without the folder they leave none."""
         return self.own_dir / "spool"
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A repository that the user gave to the daemon. `id` is also in its git folder: by it one that was moved is known
+    again."""
+
+    id: str
+    project: Project
+    added_at: str
+
+    def raw(self) -> dict[str, Any]:
+        where = {"root": str(self.project.root), "commonDir": str(self.project.common_dir)}
+        return {"id": self.id, **where, "addedAt": self.added_at}
 
 
 @dataclass(frozen=True)

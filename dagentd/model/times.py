@@ -11,6 +11,10 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
+def of_seconds(since_1970: float) -> str:
+    return iso(datetime.fromtimestamp(since_1970, UTC))
+
+
 def parse(text: object) -> datetime | None:
     """The moment, or None for what is no timestamp. Without a zone it is UTC."""
     if not isinstance(text, str):

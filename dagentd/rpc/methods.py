@@ -36,9 +36,7 @@ class Method:
 
     @cached_property
     def answer(self) -> Callable[..., Any]:
-        module, name = self.function.split(".")
-        found: Callable[..., Any] = getattr(import_module(f"dagentd.rpc.{module}"), name)
-        return found
+        return _loaded(self.function)
 
     def call(self, caller: Caller, given: Any) -> Any:
         """With parameters by name, which are checked first; for a session of ours or one that another agent has."""
@@ -52,10 +50,14 @@ class Method:
             raise InvalidInput("; ".join(told), hint=f"`rpc.discover` describes {self.name}.") from None
         named = getattr(checked, "session_id", None) if self.name.startswith("session.") else None
         if is_followed(named) and self.name not in _OF_BOTH:
-            from dagentd.rpc import followed_methods
-
-            return followed_methods.answer(self.name, caller, checked)
+            return _loaded("followed_methods.answer")(self.name, caller, checked)
         return self.answer(caller, checked)
+
+
+def _loaded(function: str) -> Callable[..., Any]:
+    module, name = function.split(".")
+    found: Callable[..., Any] = getattr(import_module(f"dagentd.rpc.{module}"), name)
+    return found
 
 
 # fmt: off

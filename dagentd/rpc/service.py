@@ -17,10 +17,11 @@ if TYPE_CHECKING:  # a command that reads goes without the parts that write
     from dagentd.agents.followed import Followed
     from dagentd.agx.agx import Agx
     from dagentd.events import Deliver, Events
-    from dagentd.jobs.compaction import Compactor, Proposal
+    from dagentd.jobs.compaction import Compactor
+    from dagentd.jobs.compaction.proposal import Proposal
     from dagentd.jobs.migration.sources import File
-    from dagentd.jobs.reconcile import Report
     from dagentd.model.project import Project, SessionFolder
+    from dagentd.model.report import Report
     from dagentd.rpc.params import OfSession
     from dagentd.settings import Settings
     from dagentd.store.sessions.session import Session

@@ -19,8 +19,7 @@ from dagentd.jobs.scales import Sizes
 from dagentd.model.compaction import How
 from dagentd.model.problem import Problem
 from dagentd.model.project import SessionFolder
-from dagentd.serving.budget_watch import BudgetWatch
-from dagentd.serving.maintenance import Maintenance
+from dagentd.serving.budget_watch import BudgetWatch, Turns
 from dagentd.settings import Settings
 from dagentd.store.ledger import Ledger
 from dagentd.store.sessions.compaction_records import pinned_messages
@@ -47,11 +46,11 @@ class BackgroundCompaction:
     """Has the budgets watched, which tell it when. The jobs load with the first of them, as in `Maintenance`."""
 
     def __init__(
-        self, maintenance: Maintenance, settings_of: Callable[[Path], Settings], ledger: Ledger,
+        self, turns: Turns, settings_of: Callable[[Path], Settings], ledger: Ledger,
         on_bug: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
         self._settings_of, self.ledger = settings_of, ledger
-        self.budget = BudgetWatch(maintenance, settings_of, self)
+        self.budget = BudgetWatch(turns, settings_of, self)
         self._calls = Worker(_AT_ONCE, clock.stamp, on_bug, for_askers=1, may_wait=True)
         self._lock = threading.Lock()
         self.failed: dict[Path, tuple[int, object]] = {}  # until so many bytes in chat, or on other grounds

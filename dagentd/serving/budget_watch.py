@@ -16,8 +16,7 @@ from dagentd.jobs.scales import Scales, room
 from dagentd.model.budget import Full
 from dagentd.model.calibration import HIGHEST
 from dagentd.model.problem import Problem
-from dagentd.model.project import SessionFolder
-from dagentd.serving.maintenance import Maintenance
+from dagentd.model.project import FeatureFolder, SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.sessions.session import Session
 from dagentd.store.store import Store
@@ -25,6 +24,13 @@ from dagentd.store.store import Store
 _SOON = 0.1  # seconds: whoever adds one message after the other wakes the workers only so often
 _MEANWHILE = 16_384  # tokens that may come until then
 _KNOWN = 10_000  # sessions of which something is remembered
+
+
+class Turns(Protocol):
+    def submit(
+        self, store: Store, feature: FeatureFolder, name: str, job: Callable[[], object], after: float = 0.0
+    ) -> None:
+        """Have it done in the turn of the feature."""
 
 
 class Compacting(Protocol):
@@ -40,10 +46,8 @@ class Compacting(Protocol):
 class BudgetWatch:
     """Most sessions are far from their budget, which the sizes of their files tell; those are never opened for this."""
 
-    def __init__(
-        self, maintenance: Maintenance, settings_of: Callable[[Path], Settings], compaction: Compacting
-    ) -> None:
-        self._maintenance, self._settings_of, self._compaction = maintenance, settings_of, compaction
+    def __init__(self, turns: Turns, settings_of: Callable[[Path], Settings], compaction: Compacting) -> None:
+        self._turns, self._settings_of, self._compaction = turns, settings_of, compaction
         self._lock, self.scales = threading.Lock(), Scales()
         self._known: dict[Path, range] = {}  # bytes in chat with which a session need not be weighed again
         self._levels: dict[Path, float] = {}
@@ -73,7 +77,7 @@ class BudgetWatch:
     def weigh(self, store: Store, folder: SessionFolder, after: float = 0.0) -> None:
         job = partial(self._weigh, store, folder)
         with contextlib.suppress(DagentdError):  # the project is not served any more, or too much waits
-            self._maintenance.submit(store, folder.feature, f"weigh {folder.id}", job, after)
+            self._turns.submit(store, folder.feature, f"weigh {folder.id}", job, after)
 
     def weigh_some(self, store: Store, folders: Iterable[SessionFolder]) -> None:
         """Of these something was looked at or written anew."""

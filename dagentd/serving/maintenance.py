@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dagentd.errors import DagentdError, NotFound
-from dagentd.jobs.reconcile import Report
 from dagentd.model.problem import Problem, still_wrong
 from dagentd.model.project import FeatureFolder, SessionFolder
+from dagentd.model.report import Report
 from dagentd.settings import Settings
 from dagentd.store.layout import layout
 from dagentd.store.store import Store

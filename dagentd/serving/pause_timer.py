@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from dagentd.jobs import pausing
 from dagentd.serving.budget_watch import BudgetWatch
-from dagentd.serving.watching import Watching
 from dagentd.store.store import Store
 
 _log = logging.getLogger(__name__)
+
+
+class Watching(Protocol):
+    def look_at(self, store: Store) -> None:
+        """Look at all of a project: something of it is no longer paused."""
 
 
 class PauseTimer:

@@ -6,14 +6,14 @@ import logging
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Protocol
 
 from dagentd.adapters import clock, git
 from dagentd.errors import Conflict, DagentdError, NotAllowed, from_oserror
 from dagentd.model.problem import Problem
-from dagentd.model.project import Project
+from dagentd.model.project import FeatureFolder, Project
 from dagentd.serving.budget_watch import BudgetWatch
 from dagentd.serving.maintenance import Maintenance
-from dagentd.serving.watching import Watching
 from dagentd.settings import Settings
 from dagentd.store import writer_lock
 from dagentd.store.journal.index import Index
@@ -23,6 +23,16 @@ from dagentd.store.store import Store
 _PATIENCE = 60.0  # seconds for a job of a project that is no longer served
 _MOMENT = 2.0  # seconds for the same, when the project is to be served again
 _log = logging.getLogger(__name__)
+
+
+class Watching(Protocol):
+    """The watching of files, as far as whoever serves projects has to know it."""
+
+    def take_up(self, store: Store, watched: bool) -> None: ...
+
+    def made_from(self, store: Store, feature: FeatureFolder, files: frozenset[Path]) -> None: ...
+
+    def drop(self, store: Store) -> None: ...
 
 
 class Projects:

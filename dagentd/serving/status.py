@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from dagentd.adapters import clock
 from dagentd.adapters.process import usage
-from dagentd.agents.upkeep import AgentsUpkeep
-from dagentd.agx.agx_upkeep import AgxUpkeep
 from dagentd.agx.folder import AgxFolder
 from dagentd.doctor.kinds import is_grave, is_over
 from dagentd.jobs.summaries import project as project_summary
 from dagentd.model.problem import Problem, each_once
 from dagentd.model.project import Project
 from dagentd.serving.background_compaction import BackgroundCompaction
-from dagentd.serving.budget_watch import BudgetWatch
-from dagentd.serving.maintenance import Maintenance
-from dagentd.serving.projects import Projects
-from dagentd.serving.watching import Watching
 from dagentd.settings import Settings
-from dagentd.settings.current import CurrentSettings
 from dagentd.store.layout import layout
+from dagentd.store.store import Store
 from dagentd.worker import Worker
 
 # How much of the disk dagentd takes in a project: journals, those kept of sessions that are gone, backups.
@@ -105,16 +99,15 @@ def _in(folder: Path | str, kind_of: Callable[[str], str | None]) -> Iterator[tu
             yield kind, entry
 
 
+class Part(Protocol):
+    def problems(self) -> list[Problem]: ...
+
+
 class Status:
     """Made of what the daemon's parts say of themselves; `own` are its own problems, by what it could not do."""
 
-    def __init__(
-        self, worker: Worker, settings: CurrentSettings, maintenance: Maintenance, watching: Watching,
-        budget: BudgetWatch, compacting: BackgroundCompaction, agx: AgxUpkeep, agents: AgentsUpkeep, projects: Projects,
-    ) -> None:  # fmt: skip
-        self._worker, self._watching, self._compacting, self._projects = worker, watching, compacting, projects
-        self._agents = agents
-        self._parts = (settings, watching, maintenance, budget, compacting, agx, agents, projects)
+    def __init__(self, worker: Worker, compacting: BackgroundCompaction, parts: Sequence[Part]) -> None:
+        self._worker, self._compacting, self._parts = worker, compacting, parts
         self._disk = DiskUse()
         self.own: dict[str, Problem] = {}
 
@@ -131,22 +124,18 @@ class Status:
         """For `daemon.status`."""
         jobs, used = self._jobs(), usage()
         return {
-            "projects": self._served(),
             "queues": {"waiting": jobs.pop("queues"), **jobs, "done": self._worker.done},
             "compacting": self._compacting.under_way(),
-            "watches": {**self._watching.status(), "everySeconds": settings.watch.reconcile_s},
             "spend": self._spend(settings),
             "problems": [problem.raw() for problem in self.problems()],
             "memory": vars(used) if used else None,
-            "agents": self._agents.status(),
         }
 
-    def _served(self) -> list[dict[str, Any]]:
-        stores = self._projects.stores()
-        disk = self._disk.of(store.project for store in stores)
+    def projects(self, worktrees: dict[Store, list[str]]) -> list[dict[str, Any]]:
+        """Those that are served, each with the names of its worktrees."""
+        disk = self._disk.of(store.project for store in worktrees)
         return [
-            {**project_summary(store, self._watching.worktrees(store)), "disk": disk[store.project.root]}
-            for store in stores
+            {**project_summary(store, names), "disk": disk[store.project.root]} for store, names in worktrees.items()
         ]
 
     def _jobs(self) -> dict[str, list[dict[str, Any]]]:

@@ -9,13 +9,12 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from dagentd.adapters import clock
 from dagentd.adapters.files import marks
 from dagentd.adapters.watch import Watch
 from dagentd.adapters.watch.batches import Batch
-from dagentd.agents.upkeep import AgentsUpkeep
 from dagentd.agx.agx_upkeep import AgxUpkeep
 from dagentd.errors import DagentdError
 from dagentd.model.problem import Problem
@@ -45,9 +44,19 @@ _AFTER_BUG = 1.0  # seconds: one that comes again and again must not fill the lo
 _log = logging.getLogger(__name__)
 
 
+class Agents(Protocol):
+    """The keeping of other agents' conversations, as far as it is heard of here."""
+
+    folders: frozenset[Path]
+
+    def hear(self, paths: Collection[Path]) -> None: ...
+
+    def look_at_all(self) -> None: ...
+
+
 class Watching:
     def __init__(
-        self, maintenance: Maintenance, agx: AgxUpkeep, agents: AgentsUpkeep, announce: Announce, own: Collection[Path],
+        self, maintenance: Maintenance, agx: AgxUpkeep, agents: Agents, announce: Announce, own: Collection[Path],
         on_own: Callable[[], None], on_bug: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
         self._maintenance, self._agx, self._agents, self._announce = maintenance, agx, agents, announce

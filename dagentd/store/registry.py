@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, disk, fileio
 from dagentd.errors import NotFound
-from dagentd.model.project import Project
+from dagentd.model.project import Project, Registered
 from dagentd.store.documents.document_edits import write_document
 from dagentd.store.layout.layout import read_object
-
-
-@dataclass(frozen=True)
-class Registered:
-    """`id` is also in the repository's git folder: by it a repository that was moved is known again."""
-
-    id: str
-    project: Project
-    added_at: str
-
-    def raw(self) -> dict[str, Any]:
-        where = {"root": str(self.project.root), "commonDir": str(self.project.common_dir)}
-        return {"id": self.id, **where, "addedAt": self.added_at}
 
 
 class Registry:

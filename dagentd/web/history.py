@@ -94,7 +94,9 @@ class Histories:
             if fresh:
                 self._catch_up(where, known)
             while not known.whole and not enough(known.places):
-                self._go_back(where, known)
+                found = self._link.call("session.getHistory", **where, before=known.places[-1][0], limit=_CHUNK)
+                known.places += [_place(each) for each in reversed(found["messages"])]
+                known.whole = not found["more"] or not found["messages"]
             return known
 
     def _catch_up(self, where: Raw, known: _Known) -> None:
@@ -107,11 +109,6 @@ class Histories:
             known.places, known.whole = new, not found["more"]
         else:
             known.places[:0] = new[:at]
-
-    def _go_back(self, where: Raw, known: _Known) -> None:
-        found = self._link.call("session.getHistory", **where, before=known.places[-1][0], limit=_CHUNK)
-        known.places += [_place(each) for each in reversed(found["messages"])]
-        known.whole = not found["more"] or not found["messages"]
 
 
 def _place(message: Raw) -> tuple[str, str]:

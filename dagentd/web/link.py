@@ -33,11 +33,17 @@ class Link:
         if method in _SLOW:
             with Client(timeout=_LONG) as alone:
                 return alone.call(method, **params)
-        client = self._connected()
+        with self._lock:
+            if self._client is None:
+                self._client, self._methods = Client(timeout=_ANSWER), None
+            client = self._client
         try:
             return client.call(method, **params)
         except Unreachable:
-            self._forget(client)
+            client.close()
+            with self._lock:
+                if self._client is client:
+                    self._client = None
             raise
 
     def has(self, method: str) -> bool:
@@ -49,18 +55,6 @@ class Link:
     def close(self) -> None:
         if self._client is not None:
             self._client.close()
-
-    def _connected(self) -> Client:
-        with self._lock:
-            if self._client is None:
-                self._client, self._methods = Client(timeout=_ANSWER), None
-            return self._client
-
-    def _forget(self, client: Client) -> None:
-        client.close()
-        with self._lock:
-            if self._client is client:
-                self._client = None
 
 
 class Events:

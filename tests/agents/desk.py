@@ -14,9 +14,8 @@ from dagentd.agents.conversation import Agent, Attachment, Event, Facts, Message
 from dagentd.agents.following import Following
 from dagentd.agents.keeping import Part
 from dagentd.agents.known import Known
-from dagentd.model.project import Project
+from dagentd.model.project import Project, Registered
 from dagentd.settings.tables import Agents
-from dagentd.store.registry import Registered
 
 ID = "11111111-2222-4333-8444-555555555555"
 

@@ -13,9 +13,8 @@ from dagentd.agents.followed import Followed
 from dagentd.agents.following import Gained
 from dagentd.agents.intake import Intake
 from dagentd.agents.notes import Notes
-from dagentd.model.project import Project
+from dagentd.model.project import Project, Registered
 from dagentd.settings.tables import Agents
-from dagentd.store.registry import Registered
 from tests.agents.claude_lines import answer, plumbing, user
 from tests.agents.desk import ID, grow, long_ago
 from tests.patience import until

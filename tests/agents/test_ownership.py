@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.agents.ownership import Owner, Ownership
-from dagentd.model.project import Project
-from dagentd.store.registry import Registered
+from dagentd.model.project import Project, Registered
 from tests.conftest import git, make_repo
 
 

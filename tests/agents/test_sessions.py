@@ -15,7 +15,7 @@ import pytest
 
 from dagentd.adapters import clock
 from dagentd.adapters.files import beneath
-from dagentd.agents import checkpoint, removing, usage
+from dagentd.agents import kept_checkpoint, removing, usage
 from dagentd.agents import reading as reading_module
 from dagentd.agents import sessions as sessions_module
 from dagentd.agents.conversation import Agent
@@ -27,9 +27,8 @@ from dagentd.agents.sessions import Sessions
 from dagentd.agents.table import AGENTS
 from dagentd.errors import Conflict, CorruptFile, InvalidInput, NotAllowed, NotFound
 from dagentd.model import scrubbed_text, times
-from dagentd.model.project import Project
+from dagentd.model.project import Project, Registered
 from dagentd.settings.tables import Agents
-from dagentd.store.registry import Registered
 from tests.agents.claude_lines import answer, call, compacted, plumbing, result, said, title, user
 from tests.agents.desk import ID, grow, long_ago
 
@@ -496,12 +495,12 @@ def test_a_scrubbed_text_is_in_no_file_of_ours_and_following_goes_on(place: Plac
 
 def test_a_checkpoint_is_made_on_demand_and_goes_on(place: Place) -> None:
     place.say(user("Never use tabs in this repository.", place.root), answer("Understood.", place.root))
-    first = checkpoint.of(place.sessions, CLAUDE, 8000)
+    first = kept_checkpoint.of(place.sessions, CLAUDE, 8000)
     assert first is not None and first["version"] == 1 and first["agentSummary"] is None
     assert "tabs" in str(first["summary"]["decisions"])
-    assert checkpoint.of(place.sessions, CLAUDE, 8000) == first
+    assert kept_checkpoint.of(place.sessions, CLAUDE, 8000) == first
     place.say(compacted("what the agent remembers", place.root), user("Always write tests first.", place.root))
-    second = checkpoint.of(place.sessions, CLAUDE, 8000)
+    second = kept_checkpoint.of(place.sessions, CLAUDE, 8000)
     assert second is not None and second["version"] == 2
     assert "tabs" in str(second["summary"]["decisions"]) and "tests first" in str(second["summary"]["decisions"])
     assert second["agentSummary"]["text"] == "what the agent remembers"
@@ -532,7 +531,7 @@ def test_the_agents_own_summary_stands_apart_and_decides_nothing(place: Place, a
     path.write_text(text.replace("1. Notes were written.", wanted), encoding="utf-8")
     place.look()
     prefix = {"claude-code": "claude", "codex": "codex"}[agent]
-    found = checkpoint.of(place.sessions, f"{prefix}-{ID}", 4000)
+    found = kept_checkpoint.of(place.sessions, f"{prefix}-{ID}", 4000)
     assert found is not None and wanted in found["agentSummary"]["text"]
     assert "push to main" not in json.dumps(found["summary"]) and found["summary"]["decisions"] == []
 

@@ -16,10 +16,9 @@ from uuid import UUID
 
 from dagentd.agents.followed import Followed
 from dagentd.agents.intake import take_everything
-from dagentd.model.project import Project
+from dagentd.model.project import Project, Registered
 from dagentd.rpc.client import Client
 from dagentd.settings.tables import Agents
-from dagentd.store.registry import Registered
 from tests.bench.limits import median_ms
 from tests.bench.report import Report
 from tests.bench.served import git, serving

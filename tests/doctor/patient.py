@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from dagentd import oneshot, paths
-from dagentd.doctor.examination import examine, mend
+from dagentd.doctor.examination import examine
+from dagentd.doctor.mending import mend
 from dagentd.jobs import exclude, hooks
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project

@@ -11,6 +11,7 @@ import pytest
 
 from dagentd.doctor.examination import examine
 from dagentd.doctor.kinds import KINDS, kind_of
+from dagentd.doctor.mending import MENDS
 from tests.conftest import SampleProject
 from tests.doctor.ailments import MAKERS
 from tests.doctor.patient import Patient, can_unshare
@@ -34,7 +35,7 @@ def test_it_is_named_and_mended_where_that_is_safe(patient: Patient, kind: str) 
     with contextmanager(MAKERS[kind])(patient) as expected:
         found = patient.told(kind)
         assert any(str(expected) in f"{each.path} {each.message}" for each in found), found
-        if kind_of(kind).mend is None or kind in ("journal", "documents", "job-", "session-"):
+        if not kind_of(kind).mend or kind in ("journal", "documents", "job-", "session-"):
             return  # those are looked at again when their cause is gone
         assert patient.mended(kind)
         assert not patient.told(kind)
@@ -45,8 +46,7 @@ def test_what_is_well_again_is_seen_to_be_so_by_looking(patient: Patient, kind: 
     with contextmanager(MAKERS[kind])(patient):
         assert patient.told(kind)
         problem = patient.told(kind)[0]
-    mend = kind_of(kind).mend
-    assert mend is not None and "looked at again" in mend(problem)
+    assert "looked at again" in MENDS[kind_of(kind).mend](problem)
     until(lambda: not patient.told(kind), "the end of it")
 
 
@@ -74,8 +74,9 @@ def test_a_pipe_in_the_place_of_what_git_reads_is_named_and_not_waited_for(patie
     assert (found.path, "is a pipe" in found.message, found.hint) == (str(pipe), True, "Remove it.")
 
 
-def test_every_kind_is_made_somewhere() -> None:
+def test_every_kind_is_made_somewhere_and_each_mend_is_for_one() -> None:
     assert MAKERS.keys() | ELSEWHERE == KINDS.keys()
+    assert {kind.mend for kind in KINDS.values() if kind.mend} == MENDS.keys()
 
 
 def test_a_healthy_project_has_nothing(patient: Patient) -> None:

@@ -431,7 +431,11 @@ def test_status_says_what_is_taken_on_the_disk(daemon: Daemon, project: SamplePr
     (project.dagent / "chat.json.backup").write_bytes(b"x" * 1500)
     (project.root / ".git" / "dagentd" / "kept" / "gone.1.jsonl").write_bytes(b"x" * 30)
     journal = project.dagent / "sessions" / f"history_{made}.jsonl"
-    [served] = until(lambda: [one for one in daemon.status["projects"] if one["disk"]["kept"]], "a new look")
-    assert served["disk"] == {"journals": journal.stat().st_size, "kept": 30, "backups": 1500, "setAside": 0}
+    kept = project.root / ".git" / "dagentd" / "kept"
+    copies = 1500 + until(lambda: sum(path.stat().st_size for path in kept.glob("*.z")), "a sealed part")
+    [served] = until(
+        lambda: [one for one in daemon.status["projects"] if one["disk"]["backups"] == copies], "a new look"
+    )
+    assert served["disk"] == {"journals": journal.stat().st_size, "kept": 30, "backups": copies, "setAside": 0}
     [row] = [line for line in daemon.dagentd("status").splitlines() if line.startswith(str(project.root))]
-    assert row.split()[-8:-2] == [f"{journal.stat().st_size / 1000:.1f}", "kB", "30", "B", "1.5", "kB"]
+    assert row.split()[-8:-2] == [f"{journal.stat().st_size / 1000:.1f}", "kB", "30", "B", f"{copies / 1000:.1f}", "kB"]

@@ -22,10 +22,9 @@ class Part:
 
 def test_a_folder_that_is_closed_is_told_of_once() -> None:
     """It cannot be watched either."""
-    watching = Part(("watch-refused", "/shop/a"), ("watch-refused", "/shop/b"))
-    nothing, projects = cast(Any, Part()), Part(("folder", "/shop/a"))
-    parts = (nothing, nothing, nothing, cast(Any, watching), nothing, nothing, nothing, nothing, cast(Any, projects))
-    condition = Status(*parts)
+    watching, projects = Part(("watch-refused", "/shop/a"), ("watch-refused", "/shop/b")), Part(("folder", "/shop/a"))
+    nothing = cast(Any, None)
+    condition = Status(nothing, nothing, (watching, projects))
     told = [(problem.id, problem.path) for problem in condition.problems()]
     assert told == [("watch-refused", "/shop/b"), ("folder", "/shop/a")]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters.git import project_at
-from dagentd.jobs.reconcile import reconcile
+from dagentd.jobs.due import reconcile
 from dagentd.store.journal.index import Index
 from dagentd.store.store import Store
 from tests.conftest import SampleProject

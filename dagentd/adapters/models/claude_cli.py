@@ -25,7 +25,9 @@ _STATUSES: dict[object, Kind] = {401: "auth", 404: "model", 413: "too long", 429
 def ask(question: Question, base_url: str) -> Answer:
     """In an empty folder, so that it reads no CLAUDE.md and no settings of a project."""
     more = _CALM | ({"ANTHROPIC_BASE_URL": base_url} if base_url else {})
-    command = [_program(), "-p", "--model", question.model, *_QUIET, "--system-prompt", question.system]
+    if (found := program()) is None:
+        raise CallFailed("dead", "the claude command is not installed, or not where dagentd looks for it")
+    command = [found, "-p", "--model", question.model, *_QUIET, "--system-prompt", question.system]
     prompt = "\n\n".join(filter(None, (question.stable, question.prompt))).encode("utf-8", "replace")
     with tempfile.TemporaryDirectory(prefix="dagentd-claude-") as empty:
         return _judged(run(command, prompt, question.seconds, more=more, cwd=Path(empty)))
@@ -35,13 +37,6 @@ def program() -> str | None:
     """Where the command is, if it is installed."""
     places = os.pathsep.join([os.environ.get("PATH", os.defpath), *map(os.path.expanduser, _PLACES)])
     return shutil.which("claude", path=places)
-
-
-def _program() -> str:
-    found = program()
-    if found is None:
-        raise CallFailed("dead", "the claude command is not installed, or not where dagentd looks for it")
-    return found
 
 
 def _judged(ended: Ended) -> Answer:

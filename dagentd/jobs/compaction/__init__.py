@@ -10,16 +10,14 @@ from dagentd.adapters import clock
 from dagentd.errors import Conflict, DagentdError, expected
 from dagentd.jobs.compaction.proposal import LOCAL, Proposer
 from dagentd.jobs.compaction.proposal import Proposal as Proposal
-from dagentd.jobs.scales import Scales, room
+from dagentd.jobs.scales import Scales
 from dagentd.model.compaction import How as How
 from dagentd.model.compaction.items import Item, items_of
 from dagentd.model.compaction.operations import Change, compared
 from dagentd.model.documents import version_of
-from dagentd.model.project import SessionFolder
 from dagentd.settings import Settings
 from dagentd.store.ledger import Ledger
 from dagentd.store.sessions.session import Session
-from dagentd.store.store import Store
 
 _KINDS = ("added", "moved", "resolved", "superseded")
 
@@ -80,22 +78,6 @@ class Compactor:
         done = session.undo_compaction()
         self.ledger.compacted(_about(session) | {"messages": done["messagesRestored"], "outcome": "undone"})
         return done
-
-    def compact_due(self, store: Store, settings: Settings) -> Iterator[tuple[SessionFolder, str]]:
-        """Those of a project that are over their budget, each with what came of it, in words."""
-        for folder in store.catalogue.folders():
-            if store.pauses.on(folder.id) or room(folder, settings) > 0:
-                continue
-            with store.sessions.use(folder) as session:
-                if self.scales.fullness(session, settings).due:
-                    yield folder, self._told(session, settings)
-
-    def _told(self, session: Session, settings: Settings) -> str:
-        try:
-            done = self.compact(session, settings, How())
-        except DagentdError as error:
-            return f"not compacted: {error.message}"
-        return f"{done['messagesCompacted']} messages compacted by {done['method']}"
 
 
 def _about(session: Session) -> dict[str, Any]:

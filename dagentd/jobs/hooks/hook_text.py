@@ -92,7 +92,8 @@ def with_ours(held: bytes | None, event: str, *, made_folder: bool = False) -> b
         return _own(event, FOLDER if FOLDER in known.more else FILE)
     first, line_break, others = rest.partition(b"\n")
     if not first.startswith(b"#!"):
-        return marked_part(script(event)) + _text(rest, event)
+        _refuse_unless(b"\0" not in rest, "is a program and not a script", event)
+        return marked_part(script(event)) + rest  # without a line that names a program git hands it to sh
     _refuse_unless(_is_shell(first), f"is written for `{first[2:].decode('ascii', 'replace').strip()}`", event)
     _refuse_unless(not _HANDED_ON.search(rest), "hands itself to another program", event)
     return first + b"\n" + marked_part(script(event), b"" if line_break else BREAK) + others
@@ -113,12 +114,6 @@ def _own(event: str, more: bytes) -> bytes:
 def _is_own(known: Parts) -> bool:
     """We made the file, and nobody added to it."""
     return bool(known.more & {FILE, FOLDER}) and known.rest == _SHEBANG
-
-
-def _text(held: bytes, event: str) -> bytes:
-    """A text without a first line that names a program: git hands it to sh."""
-    _refuse_unless(b"\0" not in held, "is a program and not a script", event)
-    return held
 
 
 def _is_shell(first: bytes) -> bool:

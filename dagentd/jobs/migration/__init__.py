@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from dagentd.adapters import clock
@@ -13,7 +13,8 @@ from dagentd.adapters.files import atomic
 from dagentd.errors import Conflict, CorruptFile, DagentdError
 from dagentd.formats.legacy import shape_at
 from dagentd.jobs.migration import sources
-from dagentd.jobs.migration.apply import apply, rollback, unseen
+from dagentd.jobs.migration.apply import apply, take_back
+from dagentd.jobs.migration.apply import unseen as unseen
 from dagentd.jobs.migration.sources import DUE, WRONG, Action, File, Found, Known, NewerFormat, Seen, Unit, marks_of
 from dagentd.model.problem import Problem
 from dagentd.model.project import FeatureFolder
@@ -125,6 +126,11 @@ def running(
     return partial(_Run(store, feature, settings, Seen(), asked=True, tell=tell).all_of, under)
 
 
+def rollback(store: Store, feature: FeatureFolder, under: Path | None = None) -> list[File]:
+    """Take back all migrations, or those of files under a path."""
+    return take_back(store.sessions, store.rollback, feature, under)
+
+
 def problems(files: list[File]) -> list[Problem]:
     """The problems that the user should look at, one for each file that failed."""
     wrong = [(file, DagentdError(file.error or "", path=file.path, hint=file.hint)) for file in files if file.error]
@@ -157,7 +163,6 @@ class _Run:
     ) -> None:
         self._store, self._feature, self._seen, self._asked, self._tell = store, feature, seen, asked, tell
         self._keep, self._settle = settings.migration.backups, settings.watch.settle_ms / 1000
-        self._known: Known | None = None
         self._said: dict[Path, list[File]] = {}
 
     def all_of(self, under: Path | None) -> list[File]:
@@ -186,14 +191,15 @@ class _Run:
 
     def _attempt(self, unit: Unit) -> tuple[list[File], bool]:
         """Migrate, and say whether the result holds until the files change: a problem of the disk may pass."""
-        known = self._knowledge()
+        known = self._known
         for _ in range(_TRIES):
             try:
                 self._store.noted.came_of(unit[0].path, None)
                 if sources.is_done(unit, known):
                     return mark_done(unit, known), True
                 with uncollected():
-                    return self._read_and_migrated(unit, known), True
+                    found = sources.read_sources(unit, self._settle)
+                    return self._migrated(found, known) if found else [], True
             except atomic.Changed:
                 continue
             except DagentdError as error:
@@ -205,24 +211,19 @@ class _Run:
         busy = Conflict("another program keeps writing this file", path=unit[0].path, hint=hint)
         return failures(unit, busy), False
 
-    def _read_and_migrated(self, unit: Unit, known: Known) -> list[File]:
-        found = sources.read_sources(unit, self._settle)
-        return self._migrated(found, known) if found else []
-
     def _migrated(self, found: Found, known: Known) -> list[File]:
         action = decide(found, known, asked=self._asked)
         if action in DUE and not self._asked and self._store.pauses.on(found.converted.session_id):
             return plan_lines(found, "paused")
         if action not in DUE:
             return plan_lines(found, action)
-        added = apply(self._store, found, self._keep, self._settle)
+        added = apply(self._store.importer, self._store.temps, found, self._keep, self._settle)
         known.sessions[found.converted.session_id] = found.converted.session_id
         return plan_lines(found, action, added)
 
-    def _knowledge(self) -> Known:
-        if self._known is None:
-            self._known = sources.known_of(self._store.sessions, self._feature)
-        return self._known
+    @cached_property
+    def _known(self) -> Known:
+        return sources.known_of(self._store.sessions, self._feature)
 
     def _announce(self, said: list[File]) -> None:
         for file in said:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dagentd.formats import moments
 from dagentd.model import jsontext, records
-from dagentd.store.journal.index import Entry
+from dagentd.store.journal.entries import Entry
 from dagentd.store.journal.state import State
 
 _ROLES = ("user", "assistant", "system")

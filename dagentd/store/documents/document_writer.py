@@ -12,7 +12,7 @@ from dagentd.errors import DagentdError
 from dagentd.model.project import SessionFolder
 from dagentd.store.documents import rendering
 from dagentd.store.documents.projection import GONE_FOR, Projection
-from dagentd.store.journal.session_journal import SessionJournal
+from dagentd.store.journal.appendable_journal import AppendableJournal
 from dagentd.waiting import right_of_way
 
 _APART = 0.1  # seconds between two writes of one session's documents
@@ -24,7 +24,12 @@ class DocumentWriter:
     """Never called by two threads at once."""
 
     def __init__(
-        self, folder: SessionFolder, files: dict[str, Projection], settle: float, journal: SessionJournal, memory: bool
+        self,
+        folder: SessionFolder,
+        files: dict[str, Projection],
+        settle: float,
+        journal: AppendableJournal,
+        memory: bool,
     ) -> None:
         """`memory`: the newest app, which has one, is in use here."""
         self._memory = memory

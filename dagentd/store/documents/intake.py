@@ -27,9 +27,9 @@ from dagentd.store.documents.checkpoint_merge import (
 )
 from dagentd.store.documents.merge import merge
 from dagentd.store.documents.projection import PAUSED, Projection
-from dagentd.store.journal import journal_problems, opening
-from dagentd.store.journal.index import Entry
-from dagentd.store.journal.session_journal import SessionJournal
+from dagentd.store.journal import journal_problems, recovery
+from dagentd.store.journal.appendable_journal import AppendableJournal
+from dagentd.store.journal.entries import Entry
 from dagentd.waiting import pause
 
 Read = tuple[dict[str, Any], bytes]  # a document, and the bytes that it was made from
@@ -46,7 +46,7 @@ class Intake:
         folder: SessionFolder,
         projections: dict[str, Projection],
         settle: float,
-        journal: SessionJournal,
+        journal: AppendableJournal,
         shown: int,
     ) -> None:
         """A chat that goes up to `shown` was on disk before this process began."""
@@ -186,7 +186,7 @@ class Intake:
         if mark is None or mark == self._journals.get(path) or self._journal.state.unknown:
             return
         try:
-            known = opening.read_other(path)
+            known = recovery.read_other(path)
         except (FileNotFoundError, DagentdError) as error:
             if isinstance(error, DagentdError):
                 self._journal.note(f"copy-{path.name}", error)
@@ -195,7 +195,7 @@ class Intake:
         self._news += int(self._journal.submit(lambda _: plan(), alone=True))
         self._journals[path] = mark
 
-    def _join(self, said: OutsideDocument, known: opening.Other) -> tuple[list[Record], int]:
+    def _join(self, said: OutsideDocument, known: recovery.Other) -> tuple[list[Record], int]:
         state, at = self._journal.state, clock.stamp()
         found = merge(state, OutsideDocuments(chat=said), at, self._settled)
         new = {record.body["message"]["id"] for record in found if record.t == "message"}

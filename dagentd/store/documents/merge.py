@@ -13,7 +13,7 @@ from dagentd.model.identity import renamed, with_ids
 from dagentd.model.records import Record
 from dagentd.store.documents import copies
 from dagentd.store.documents.checkpoint_merge import OutsideDocument, OutsideDocuments, merge_checkpoint
-from dagentd.store.journal.index import Entry
+from dagentd.store.journal.entries import Entry
 from dagentd.store.journal.state import State
 from dagentd.store.layout import rolled_back
 

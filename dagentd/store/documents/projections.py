@@ -22,7 +22,7 @@ from dagentd.store.documents.first_look import FirstLook
 from dagentd.store.documents.intake import Intake
 from dagentd.store.documents.projection import Projection
 from dagentd.store.journal import journal_problems
-from dagentd.store.journal.session_journal import SessionJournal
+from dagentd.store.journal.appendable_journal import AppendableJournal
 from dagentd.waiting import pause
 
 _SELDOM = 1.0  # seconds between two saves of the index
@@ -52,7 +52,7 @@ class Projections:
     def first_look(self) -> FirstLook:
         return FirstLook(self.folder, self._files, self._settle)
 
-    def attach(self, journal: SessionJournal, first: FirstLook) -> None:
+    def attach(self, journal: AppendableJournal, first: FirstLook) -> None:
         self._journal = journal
         state, shown = journal.state, journal.state.pos
         if (digest := first.digest("chat")) and state.shown == (digest.hex(), state.chat_pos):

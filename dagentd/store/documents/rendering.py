@@ -8,7 +8,7 @@ from typing import Any
 from dagentd.formats.memory_document import with_checkpoint
 from dagentd.model import jsontext
 from dagentd.model.project import SessionFolder
-from dagentd.store.journal.index import Entry
+from dagentd.store.journal.entries import Entry
 from dagentd.store.journal.state import State, Totals
 
 _HEAD, _BETWEEN, _END = b'{\n  "messages": [\n    ', b",\n    ", b"\n  ]"

@@ -2,15 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
+from dagentd.model import conversation, jsontext
+from dagentd.model.conversation import Said
 from dagentd.model.records import Record
-from dagentd.store.journal.index import Entry, JournalIndex
+
+# One message as the journal knows it: where its record is, which contents it had, when it was in chat.
+
+
+@dataclass(slots=True)
+class Entry:
+    id: str
+    rank: int  # order among all messages of the session
+    start: int  # of the record that holds its content
+    end: int
+    stamp: str  # timestamp as written, as JSON text
+    core: bytes
+    versions: list[tuple[int, bytes]]  # end of the record, fingerprint of the content it brought
+    moves: list[tuple[int, bool]]  # end of the record, in chat from there on
+    line: bytes | None = None  # its JSON; only while it is in chat
+    tokens: int | None = None
+    internal: bool | None = None  # None: nobody has asked yet
+    _said: tuple[bytes, Said | None] | None = None  # the line that it was made from, and what requests have of it
+
+    @property
+    def here(self) -> bool:
+        return self.moves[-1][1]
+
+    @property
+    def moved(self) -> int:
+        return self.moves[-1][0]
+
+    @property
+    def edited(self) -> int:
+        return self.versions[-1][0]
+
+    @property
+    def whole(self) -> bytes:
+        return self.versions[-1][1]
+
+    def here_at(self, pos: int) -> bool:
+        return next((here for end, here in reversed(self.moves) if end <= pos), False)
+
+    def whole_at(self, pos: int) -> bytes | None:
+        return next((whole for end, whole in reversed(self.versions) if end <= pos), None)
+
+    def raw(self) -> dict[str, Any]:
+        assert self.line is not None
+        value: dict[str, Any] = jsontext.decode_own(self.line)
+        return value
+
+    def said(self, line: bytes, tokens: int | None) -> Said | None:
+        """As it stands in requests with this content, and of this size if that is known; made with the first of them.
+        None if they do not have it."""
+        known = self._said
+        if known is None or known[0] is not line:
+            known = line, conversation.said(jsontext.decode_own(line), tokens)
+            if tokens is not None:
+                self._said = known
+        return known[1]
+
+
+class Stored(Protocol):
+    """The entries that are not in memory, as `index.JournalIndex` has them."""
+
+    @property
+    def void(self) -> bool: ...
+
+    def find(self, message_id: str) -> Entry | None: ...
+
+    def in_chat(self) -> list[Entry]: ...
+
+    def before(self, rank: int | None, limit: int) -> list[Entry]: ...
+
+    def first_rank(self) -> int | None: ...
+
+    def next_rank(self, rank: int) -> int | None: ...
+
+    def save(self, header: dict[str, Any], entries: Iterable[Entry]) -> bool: ...
 
 
 class Entries:
-    def __init__(self, index: JournalIndex) -> None:
+    def __init__(self, index: Stored) -> None:
         self.chat: dict[str, Entry] = {}
         self.fresh: dict[str, Entry] = {}  # not yet in the index as they are now
         self._index = index

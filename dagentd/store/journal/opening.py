@@ -267,26 +267,6 @@ def recover_lost(folder: SessionFolder, kept: KeptJournals, state: State, docume
         other.close()
 
 
-@dataclass(frozen=True)
-class Other:
-    """Messages and checkpoint of a journal that is not the session's own, and which of the messages left chat."""
-
-    said: list[dict[str, Any]]
-    left: list[str]
-    checkpoint: dict[str, Any] | None
-
-
-def read_other(path: Path) -> Other:
-    journal = Journal.open_read(path)
-    try:
-        state = read_state(journal, Index(None).journal(path))
-        entries = state.entries.everything()
-        said = [journal.read_record(entry.start, entry.end).body["message"] for entry in entries]
-        return Other(said, [entry.id for entry in entries if not entry.here], state.checkpoint)
-    finally:
-        journal.close()
-
-
 def _kept_for(session_id: str, kept: KeptJournals, documents: dict[str, dict[str, Any]]) -> Path | None:
     """The kept journal that has, or had, the position of these documents."""
     positions = [found for raw in documents.values() if (found := position_of(raw))]

@@ -18,7 +18,8 @@ from dagentd.model.documents import version_of
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.records import Record
 from dagentd.store.journal import kept_journals
-from dagentd.store.journal.index import Entry, Index, JournalIndex
+from dagentd.store.journal.entries import Entry
+from dagentd.store.journal.index import Index, JournalIndex
 from dagentd.store.journal.journal import Journal, lines
 from dagentd.store.journal.kept_journals import KeptJournals
 from dagentd.store.journal.state import State, message_ids
@@ -63,6 +64,26 @@ def _state_of(journal: Journal, index: JournalIndex, written: Sequence[Record]) 
     for record, data in lines(written):
         state.apply(record, state.pos, data)
     return state
+
+
+@dataclass(frozen=True)
+class Other:
+    """Messages and checkpoint of a journal that is not the session's own, and which of the messages left chat."""
+
+    said: list[dict[str, Any]]
+    left: list[str]
+    checkpoint: dict[str, Any] | None
+
+
+def read_other(path: Path) -> Other:
+    journal = Journal.open_read(path)
+    try:
+        state = read_state(journal, Index(None).journal(path))
+        entries = state.entries.everything()
+        said = [journal.read_record(entry.start, entry.end).body["message"] for entry in entries]
+        return Other(said, [entry.id for entry in entries if not entry.here], state.checkpoint)
+    finally:
+        journal.close()
 
 
 class Remains:

@@ -12,8 +12,7 @@ from dagentd.model.documents import version_of
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.records import Record
 from dagentd.store.journal.compaction_history import Compactions, same_but_pins
-from dagentd.store.journal.entries import Entries, Ranks
-from dagentd.store.journal.index import Entry, JournalIndex
+from dagentd.store.journal.entries import Entries, Entry, Ranks, Stored
 
 
 @dataclass
@@ -33,7 +32,7 @@ _COUNTED = {each.name for each in fields(Totals)}
 
 @dataclass
 class State:
-    index: JournalIndex
+    index: Stored
     read_record: Callable[[int, int], Record]  # from the journal, by offsets
     pos: int = 0
     chat_pos: int = 0  # of the last record that changed what is in chat

@@ -14,8 +14,8 @@ from dagentd.model.compaction.items import with_lists
 from dagentd.model.documents import Checkpoint, version_of
 from dagentd.model.jsontext import Undecodable
 from dagentd.model.records import Record
+from dagentd.store.journal.appendable_journal import AppendableJournal
 from dagentd.store.journal.group_commit import Plan
-from dagentd.store.journal.session_journal import SessionJournal
 from dagentd.store.sessions import session_reads
 
 # A message that somebody wants to add: checked, given what it lacks, and serialised once.
@@ -57,7 +57,7 @@ def new_message(raw: dict[str, Any]) -> NewMessage:
     return NewMessage(made, line, given is not None)
 
 
-def adding(journal: SessionJournal, made: list[NewMessage]) -> Plan:
+def adding(journal: AppendableJournal, made: list[NewMessage]) -> Plan:
     """All messages or none. One that is known by its id and has the same content is not stored again."""
 
     def plan(pending: dict[str, bytes]) -> tuple[list[Record], list[dict[str, Any]]]:
@@ -77,7 +77,7 @@ def adding(journal: SessionJournal, made: list[NewMessage]) -> Plan:
     return plan
 
 
-def _known(journal: SessionJournal, new: NewMessage, pending: dict[str, bytes]) -> dict[str, Any] | None:
+def _known(journal: AppendableJournal, new: NewMessage, pending: dict[str, bytes]) -> dict[str, Any] | None:
     message_id, core = new.raw["id"], records.core(new.raw)
     entry = None if message_id in pending else journal.state.find(message_id)
     held = pending.get(message_id) if entry is None else entry.core
@@ -89,7 +89,7 @@ def _known(journal: SessionJournal, new: NewMessage, pending: dict[str, bytes]) 
     return new.raw if entry is None else session_reads.content(journal, entry)
 
 
-def clearing(journal: SessionJournal) -> Plan:
+def clearing(journal: AppendableJournal) -> Plan:
     """All messages leave chat; they stay in history, and the checkpoint stays. What left by a compaction before is not
     to come back then, so that this is told also where nothing else leaves."""
 
@@ -101,7 +101,7 @@ def clearing(journal: SessionJournal) -> Plan:
     return plan
 
 
-def setting(journal: SessionJournal, fields: dict[str, Any]) -> Plan:
+def setting(journal: AppendableJournal, fields: dict[str, Any]) -> Plan:
     """Fields of the session document."""
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], None]:
@@ -112,7 +112,7 @@ def setting(journal: SessionJournal, fields: dict[str, Any]) -> Plan:
     return plan
 
 
-def updating_checkpoint(journal: SessionJournal, changes: dict[str, Any]) -> Plan:
+def updating_checkpoint(journal: AppendableJournal, changes: dict[str, Any]) -> Plan:
     """Fields of the checkpoint, and lists of its summary: what is not named stays; its version rises."""
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], dict[str, Any]]:

@@ -12,9 +12,9 @@ from dagentd.model import jsontext, records, times
 from dagentd.model.compaction.items import SEEDS, items_of, list_of, with_pin
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
+from dagentd.store.journal.appendable_journal import AppendableJournal
 from dagentd.store.journal.compaction_history import Compacted
 from dagentd.store.journal.group_commit import Plan
-from dagentd.store.journal.session_journal import SessionJournal
 from dagentd.waiting import right_of_way
 
 STAND_IN = "local"  # the backend that steps in where a model takes too long
@@ -40,7 +40,7 @@ class Snapshot:
     past: int = 0
 
 
-def snapshot(journal: SessionJournal) -> Snapshot:
+def snapshot(journal: AppendableJournal) -> Snapshot:
     """Nobody who adds a message waits until those that are there are read."""
     with journal.lock:
         state = journal.state
@@ -50,7 +50,7 @@ def snapshot(journal: SessionJournal) -> Snapshot:
     return Snapshot(seen, checkpoint, pos)
 
 
-def earlier(journal: SessionJournal, backend: str) -> Snapshot:
+def earlier(journal: AppendableJournal, backend: str) -> Snapshot:
     """The start of the last compactions that `backend` made: what left by them, and the checkpoint before the first."""
     with journal.lock:
         state = journal.state
@@ -69,7 +69,7 @@ def earlier(journal: SessionJournal, backend: str) -> Snapshot:
 
 
 def committing(
-    journal: SessionJournal, start: Snapshot, ids: Iterable[str], checkpoint: dict[str, Any], *, late: bool = False
+    journal: AppendableJournal, start: Snapshot, ids: Iterable[str], checkpoint: dict[str, Any], *, late: bool = False
 ) -> Plan:
     """One record with the ids that leave and the whole new checkpoint, if all is still as it was seen and nobody
     wants one of them to stay. What takes the place of other compactions takes them back in the same append; `late` is
@@ -95,7 +95,7 @@ def committing(
     return plan
 
 
-def _replaced(journal: SessionJournal, start: Snapshot, late: bool) -> list[Compacted] | None:
+def _replaced(journal: AppendableJournal, start: Snapshot, late: bool) -> list[Compacted] | None:
     """The compactions, the last first, whose place a new one takes: those that it does once more, or the one that
     stepped in while a model was asked, if nothing else touched the checkpoint since. None if it was touched."""
     state = journal.state
@@ -124,7 +124,7 @@ def _covered(before: Any, now: Any) -> Any:
     }
 
 
-def undoing(journal: SessionJournal) -> Plan:
+def undoing(journal: AppendableJournal) -> Plan:
     """The last compaction is taken back: its messages are in chat again, and the checkpoint is the one before it."""
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], dict[str, Any]]:
@@ -136,7 +136,7 @@ def undoing(journal: SessionJournal) -> Plan:
     return plan
 
 
-def pinning_item(journal: SessionJournal, item_id: str, pinned: bool) -> Plan:
+def pinning_item(journal: AppendableJournal, item_id: str, pinned: bool) -> Plan:
     """A pinned item stays until it is unpinned, whatever else is in the checkpoint."""
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], bool]:
@@ -151,7 +151,7 @@ def pinning_item(journal: SessionJournal, item_id: str, pinned: bool) -> Plan:
     return plan
 
 
-def pinning_message(journal: SessionJournal, message_id: str, pinned: bool) -> Plan:
+def pinning_message(journal: AppendableJournal, message_id: str, pinned: bool) -> Plan:
     """A pinned message stays in chat."""
 
     def plan(_: dict[str, bytes]) -> tuple[list[Record], bool]:
@@ -171,7 +171,7 @@ def pinned_messages(fields: dict[str, Any]) -> list[str]:
     return [one for one in list_of(fields.get("pinnedMessages")) if isinstance(one, str)]
 
 
-def _undo(journal: SessionJournal, last: Compacted, at: str) -> Record:
+def _undo(journal: AppendableJournal, last: Compacted, at: str) -> Record:
     state = journal.state
     ids = [one for one in _record(journal, last).body["ids"] if (entry := state.find(one)) and not entry.here]
     before = _with_pins(_before(journal, last), state.checkpoint)
@@ -188,19 +188,19 @@ def _with_pins(before: dict[str, Any], now: dict[str, Any] | None, late: bool = 
     return before if held == items else {**before, "items": [item.raw() for item in held]}
 
 
-def _made_by(journal: SessionJournal, each: Compacted, backend: str) -> bool:
+def _made_by(journal: AppendableJournal, each: Compacted, backend: str) -> bool:
     return bool(_record(journal, each).body["checkpoint"].get("backend") == backend)
 
 
-def _before(journal: SessionJournal, each: Compacted) -> dict[str, Any]:
+def _before(journal: AppendableJournal, each: Compacted) -> dict[str, Any]:
     return dict(journal.state.read_record(*each.before[:2]).body["checkpoint"]) if each.before else _EMPTY
 
 
-def _record(journal: SessionJournal, each: Compacted) -> Record:
+def _record(journal: AppendableJournal, each: Compacted) -> Record:
     return journal.state.read_record(each.start, each.end)
 
 
-def _as_seen(journal: SessionJournal, start: Snapshot, one: Seen, left_before: Collection[str]) -> bool:
+def _as_seen(journal: AppendableJournal, start: Snapshot, one: Seen, left_before: Collection[str]) -> bool:
     """In chat, or out of it by a compaction that is taken back, and with the same content."""
     entry = journal.state.find(one.id)
     if entry is None or entry.whole != one.whole:

@@ -23,9 +23,9 @@ from dagentd.store.documents.document_edits import write_document
 from dagentd.store.documents.merge import Found, copy_of, edits, identify
 from dagentd.store.journal import journal as journals
 from dagentd.store.journal import opening
-from dagentd.store.journal.index import Entry
+from dagentd.store.journal.appendable_journal import AppendableJournal
+from dagentd.store.journal.entries import Entry
 from dagentd.store.journal.journal import Journal
-from dagentd.store.journal.session_journal import SessionJournal
 from dagentd.store.journal.state import State
 from dagentd.store.layout import layout, links, orphans, rolled_back
 from dagentd.store.layout.catalogue import Catalogue, of_feature
@@ -320,7 +320,7 @@ def _first_records(folder: SessionFolder, new: Converted, at: str) -> list[Recor
 
 
 def _additions(
-    journal: SessionJournal, new: Converted, source: str, link: Link, by_app: bool
+    journal: AppendableJournal, new: Converted, source: str, link: Link, by_app: bool
 ) -> tuple[list[Record], dict[str, bytes]]:
     state, at = journal.state, clock.stamp()
     doc = OutsideDocument({"messages": new.messages}, source, ours=True)
@@ -357,7 +357,7 @@ def _alias(session: dict[str, Any], new: Converted) -> dict[str, Any]:
     return {"aliases": [*known, new.alias]} if new.alias is not None and new.alias not in known else {}
 
 
-def _returning(journal: SessionJournal, left: Sequence[str], source: str, at: str) -> list[Record]:
+def _returning(journal: AppendableJournal, left: Sequence[str], source: str, at: str) -> list[Record]:
     """Messages that left because their migration was taken back, which is now done again. Those that left for another
     reason stay away."""
     barred = journal.state.session.get("barred")

@@ -20,9 +20,9 @@ from dagentd.store import session_search
 from dagentd.store.documents import copies, document_edits
 from dagentd.store.documents.document_edits import LateEdit, edit_document
 from dagentd.store.journal import kept_journals
-from dagentd.store.journal.index import Entry
+from dagentd.store.journal.appendable_journal import AppendableJournal
+from dagentd.store.journal.entries import Entry
 from dagentd.store.journal.kept_journals import KeptJournals
-from dagentd.store.journal.session_journal import SessionJournal
 from dagentd.store.layout import layout, legacy_files, rolled_back
 from dagentd.store.layout.catalogue import Catalogue
 from dagentd.store.layout.links import Link
@@ -301,7 +301,7 @@ def _was_lone(folder: SessionFolder, name: str) -> bool:
     return os.path.lexists(path.with_name(f"{path.name}.backup"))
 
 
-def _parting(journal: SessionJournal, paths: set[str], described: bool) -> tuple[list[Record], bool]:
+def _parting(journal: AppendableJournal, paths: set[str], described: bool) -> tuple[list[Record], bool]:
     state, at = journal.state, clock.stamp()
     every = state.entries.everything()
     mine = {entry.id for entry in every if _source(journal, entry) in paths}
@@ -327,7 +327,7 @@ def _parting(journal: SessionJournal, paths: set[str], described: bool) -> tuple
     return [*first, records.session(changes, at)], ended
 
 
-def _source(journal: SessionJournal, entry: Entry) -> object:
+def _source(journal: AppendableJournal, entry: Entry) -> object:
     raw = journal.state.raw(entry)
     metadata = raw.get("metadata") if not copies.is_copy(raw) else None  # that was the app's migration
     return metadata.get("migratedFrom") if isinstance(metadata, dict) else None

@@ -17,9 +17,9 @@ from dagentd.model.records import Record
 from dagentd.store.documents import document_edits
 from dagentd.store.documents.document_edits import write_document
 from dagentd.store.documents.projections import Projections
+from dagentd.store.journal.appendable_journal import AppendableJournal
 from dagentd.store.journal.group_commit import Plan
 from dagentd.store.journal.opening import Found
-from dagentd.store.journal.session_journal import SessionJournal
 from dagentd.store.layout import layout
 from dagentd.store.sessions import changes, compaction_records, session_reads
 from dagentd.store.sessions.changes import new_message
@@ -31,7 +31,7 @@ class Session:
     """Open for writing: whoever makes one holds the project's lock. Safe to call from any thread."""
 
     def __init__(
-        self, resources: Resources, folder: SessionFolder, open_journal: Callable[[Found], SessionJournal]
+        self, resources: Resources, folder: SessionFolder, open_journal: Callable[[Found], AppendableJournal]
     ) -> None:
         self.project = resources.project
         self.folder = folder
@@ -242,7 +242,7 @@ class Session:
             self._journal.check_version()
             raise NotAllowed("is served read-only", path=self.project.root, hint="dagentd status says why.")
 
-    def plan(self, make: Callable[[SessionJournal], tuple[list[Record], Any]]) -> Any:
+    def plan(self, make: Callable[[AppendableJournal], tuple[list[Record], Any]]) -> Any:
         """Append what is planned with all that is known at that moment, all or none."""
         return self._submit(lambda _: make(self._journal), alone=True)
 

@@ -11,22 +11,21 @@ from dagentd.model import conversation, jsontext
 from dagentd.model.conversation import Said
 from dagentd.model.documents import version_of
 from dagentd.model.records import Record
-from dagentd.store.journal.entries import Entries
-from dagentd.store.journal.index import Entry
+from dagentd.store.journal.appendable_journal import AppendableJournal
+from dagentd.store.journal.entries import Entries, Entry
 from dagentd.store.journal.journal import Journal
-from dagentd.store.journal.session_journal import SessionJournal
 from dagentd.store.journal.state import message_ids
 from dagentd.waiting import right_of_way
 
 _INTERNAL = b'"internal": true'  # in the line of each internal message, and of few others
 
 
-def chat(journal: SessionJournal) -> list[dict[str, Any]]:
+def chat(journal: AppendableJournal) -> list[dict[str, Any]]:
     with journal.lock:
         return [entry.raw() for entry in journal.state.entries.ordered()]
 
 
-def messages(journal: SessionJournal, limit: int, include_internal: bool) -> tuple[list[dict[str, Any]], int]:
+def messages(journal: AppendableJournal, limit: int, include_internal: bool) -> tuple[list[dict[str, Any]], int]:
     """The last messages in chat, and how many there are of those that are shown."""
     lines, sure = [], 0
     with journal.lock:
@@ -47,7 +46,7 @@ def _shown(entries: Entries, include_internal: bool) -> int:
     return len(entries.chat) - (0 if include_internal else entries.internal)
 
 
-def history(journal: SessionJournal, before: str | None, limit: int) -> tuple[list[dict[str, Any]], bool]:
+def history(journal: AppendableJournal, before: str | None, limit: int) -> tuple[list[dict[str, Any]], bool]:
     """Every message ever seen, in order, up to the one before `before`; and whether there are earlier ones."""
     with journal.lock:
         state, name = journal.state, journal.folder.id
@@ -60,7 +59,7 @@ def history(journal: SessionJournal, before: str | None, limit: int) -> tuple[li
     return page, len(entries) > limit
 
 
-def moves(journal: SessionJournal) -> list[dict[str, Any]]:
+def moves(journal: AppendableJournal) -> list[dict[str, Any]]:
     """The moves out of chat and back, in order. The journal is read from its beginning, by a reader of its own."""
     reader = Journal.open_read(journal.file.path)
     try:
@@ -83,7 +82,7 @@ def _move(record: Record) -> dict[str, Any]:
 Move = tuple[str, list[str], dict[str, Any] | None, dict[str, Any] | None]
 
 
-def compactions(journal: SessionJournal) -> list[Move]:
+def compactions(journal: AppendableJournal) -> list[Move]:
     """Each compaction in order: when, the ids that left, the checkpoint before and the one that it made; none for one
     that was taken back."""
     found, before = list[Move](), None
@@ -101,7 +100,7 @@ def compactions(journal: SessionJournal) -> list[Move]:
     return found
 
 
-def content(journal: SessionJournal, entry: Entry) -> dict[str, Any]:
+def content(journal: AppendableJournal, entry: Entry) -> dict[str, Any]:
     """A message as it is in chat, or as it was when it left."""
     held = journal.state.entries.chat.get(entry.id)
     if held is not None:
@@ -110,7 +109,7 @@ def content(journal: SessionJournal, entry: Entry) -> dict[str, Any]:
     return raw
 
 
-def tokens(journal: SessionJournal, count: Callable[[str], int]) -> int:
+def tokens(journal: AppendableJournal, count: Callable[[str], int]) -> int:
     """The size of all that is in chat, as it stands in a request. A message is counted once: the result is kept in the
     index, and the sum is kept up with each change."""
     with journal.lock:
@@ -127,7 +126,7 @@ def tokens(journal: SessionJournal, count: Callable[[str], int]) -> int:
         return journal.state.entries.tokens
 
 
-def said(journal: SessionJournal, count: Callable[[str], int]) -> list[Said]:
+def said(journal: AppendableJournal, count: Callable[[str], int]) -> list[Said]:
     """The messages in chat as requests have them. Nobody who adds one waits for this."""
     tokens(journal, count)
     with journal.lock:

@@ -28,44 +28,33 @@ def overview(link: Link, gone: bool) -> Page:
 
 
 def _head(status: Raw, sessions: list[Raw], gone: bool) -> Html:
-    problems = len(status.get("problems", ()))
+    problems, spend = len(status.get("problems", ())), status.get("spend", {})
+    spent = f"{figures.tokens(int(spend.get('tokens', 0)))} and ${float(spend.get('cost', 0)):.2f} today"
     told: list[Child] = [
         h.h1("Worktree gone" if gone else "Overview"),
         h.span(figures.counted(len(sessions), "session"), class_="note"),
         h.span(f"up {figures.duration(status.get('uptime', 0))}", class_="note"),
-        _spend(status.get("spend", {})),
+        h.a(spent, href="usage", class_="note") if spend.get("calls") else None,
         h.a(figures.counted(problems, "problem"), href="health", class_="alert") if problems else None,
         h.a("All that are here", href="./") if gone else h.a("Worktree gone", href=to("", show="gone")),
     ]
     return h.div(told, class_="head")
 
 
-def _spend(spend: Raw) -> Html | None:
-    if not spend.get("calls"):
-        return None
-    told = f"{figures.tokens(int(spend.get('tokens', 0)))} and ${float(spend.get('cost', 0)):.2f} today"
-    return h.a(told, href="usage", class_="note")
-
-
 def _projects(status: Raw, sessions: list[Raw], gone: bool) -> Html:
     served = {str(each["root"]): each for each in status.get("projects", ())}
     roots = dict.fromkeys([*([] if gone else served), *(each.get("project") or _ELSEWHERE for each in sessions)])
+    if not roots and gone:
+        told = "No session has lost its worktree. When `git worktree remove` takes one away, its sessions are here."
+        return empty(told)
     if not roots:
-        return _nothing(gone)
+        return empty("No project is served yet. In a git repository of yours, type:", "dagentd init")
     return fragment(
         _project(
             root, [each for each in sessions if (each.get("project") or _ELSEWHERE) == root], served.get(root, {}), gone
         )
         for root in sorted(roots, key=lambda root: (not root, root))
     )
-
-
-def _nothing(gone: bool) -> Html:
-    if gone:
-        return empty(
-            "No session has lost its worktree. When `git worktree remove` takes one away, its sessions are here."
-        )
-    return empty("No project is served yet. In a git repository of yours, type:", "dagentd init")
 
 
 def _project(root: str, sessions: list[Raw], served: Raw, gone: bool) -> Html:

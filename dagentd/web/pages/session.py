@@ -95,14 +95,15 @@ def _head(session: Raw, tab: str) -> Html:
         if share is not None
         else None
     )
-    place = session.get("worktree")
+    place, feature = session.get("worktree"), session.get("featureId")
+    there = {"id": feature, "project": session.get("project"), "worktree": place}
     known = facts(
         (
             ("Session", name(session["id"]) if session.get("title") else None),
             ("Project", name(session["project"]) if session.get("project") else None),
             ("Worktree", name(os.path.basename(place)) if place else "gone"),
             ("Branch", name(session["branch"]) if session.get("branch") else None),
-            ("Feature", _feature(session)),
+            ("Feature", h.a(name(feature), href=to("feature", **there)) if feature else None),
             ("Task", name(session["taskId"]) if session.get("taskId") else None),
             ("Model", name(session["model"]) if session.get("model") else None),
             ("Budget", size),
@@ -116,16 +117,13 @@ def _head(session: Raw, tab: str) -> Html:
     wrong = [
         h.p(each["message"], " ", hint(each.get("hint", "")), class_="alert") for each in session.get("problems", ())
     ]
+    agent = badge(session.get("agent") or session.get("agentType") or "?", "agent")
+    resume = command(str(session.get("resume") or f"dagentd show {session['id']}"))  # an agent's own, if it has one
     return h.div(
-        h.div(
-            badge(session.get("agent") or session.get("agentType") or "?", "agent"),
-            h.h1(name(title)),
-            flags,
-            class_="head",
-        ),
+        h.div(agent, h.h1(name(title)), flags, class_="head"),
         wrong,
         known,
-        h.div(_resume(session), _actions(session), class_="bar-of-actions"),
+        h.div(resume, _actions(session), class_="bar-of-actions"),
         h.div(_tabs(session, tab), _to_time(session) if tab == "session" else None, class_="tabs"),
         class_="session-head",
         id="live",
@@ -142,18 +140,6 @@ def _counted(session: Raw) -> str:
     total = session.get("total") or session.get("stats", {}).get("totalMessages")
     here = session.get("messages")
     return f"{here} in chat, {total} in all" if isinstance(here, int) and total else str(total or here or "none")
-
-
-def _feature(session: Raw) -> Html | None:
-    if not session.get("featureId"):
-        return None
-    given = {"id": session["featureId"], "project": session.get("project"), "worktree": session.get("worktree")}
-    return h.a(name(session["featureId"]), href=to("feature", **given))
-
-
-def _resume(session: Raw) -> Html:
-    """An agent's own command where there is one."""
-    return command(str(session.get("resume") or f"dagentd show {session['id']}"))
 
 
 def _actions(session: Raw) -> Html | None:
@@ -183,26 +169,9 @@ def _tabs(session: Raw, tab: str) -> Html:
 
 
 def _to_time(session: Raw) -> Html:
-    kept = [
-        h.input(type="hidden", name=key, value=value)
-        for key, value in (
-            ("id", session["id"]),
-            ("project", session.get("project")),
-            ("worktree", session.get("worktree")),
-        )
-        if value
-    ]
+    given = ((key, session.get(key)) for key in ("id", "project", "worktree"))
+    kept = [h.input(type="hidden", name=key, value=value) for key, value in given if value]
     moment = h.input(type="datetime-local", id="time", name="time", data_zone=True)
-    label = h.label("Go to", for_="time")
     first = h.a("Beginning", href=session_link(session, time="0001-01-01T00:00:00Z"))
-    return h.form(
-        kept,
-        label,
-        moment,
-        h.button("Go", type="submit"),
-        first,
-        h.a("End", href=session_link(session)),
-        action="session",
-        method="get",
-        class_="to-time",
-    )
+    parts = (kept, h.label("Go to", for_="time"), moment, h.button("Go", type="submit"), first)
+    return h.form(*parts, h.a("End", href=session_link(session)), action="session", method="get", class_="to-time")

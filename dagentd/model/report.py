@@ -1,4 +1,4 @@
-"""Each session of a feature gets its journal and its documents, and what others wrote is taken in."""
+"""The report of a scan: what was done for each session, and what is wrong."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagentd.model.problem import Problem
-from dagentd.model.project import FeatureFolder
-from dagentd.store.layout import layout
-from dagentd.store.sessions.session import Session
-from dagentd.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -54,18 +50,3 @@ class Report:
             "sessions": [line.raw() for line in self.lines],
             "problems": [problem.raw() for problem in self.problems],
         }
-
-
-def reconcile(store: Store, feature: FeatureFolder, *, everything: bool = True) -> list[Line]:
-    journals = {folder.journal for folder in layout.sessions(feature) if folder.journal.exists()}
-    turns = store.reconciler.in_turn(feature, everything=everything)
-    return [_line(session, session.folder.journal in journals) for session in turns]
-
-
-def _line(session: Session, had_journal: bool) -> Line:
-    taken = session.take_news()
-    done = [] if had_journal else ["journal made"]
-    if had_journal and taken:
-        done.append(f"{taken} outside change{'' if taken == 1 else 's'} taken in")
-    worktree, status = session.folder.feature.tree.name, session.fields.get("status")
-    return Line(session.id, worktree, status, session.in_chat, ", ".join(done), session.problems)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from dagentd.adapters import clock, tokens
-from dagentd.agents.conversation import Summary
 from dagentd.agents.sessions import Sessions
 from dagentd.model.compaction import checkpoints, local
 from dagentd.model.compaction.checkpoints import Done
@@ -21,12 +20,13 @@ def of(sessions: Sessions, session_id: str, limit: int) -> dict[str, Any] | None
     """None while nothing was said. `limit` is how many tokens it may have."""
     kept = sessions.find(session_id)
     before = sessions.state(kept).checkpoint or {}
-    told = before.get("readUntil")
-    if new := sessions.after(session_id, told if isinstance(told, str) else None):
+    until = before.get("readUntil")
+    if new := sessions.after(session_id, until if isinstance(until, str) else None):
         before = _made(before, new, session_id, limit)
         sessions.keep_checkpoint(session_id, before)
     summary = sessions.summary(session_id)
-    return {**before, "agentSummary": _told(summary) if summary else None} if before else None
+    told = {"at": summary.at, "text": summary.text, "trigger": summary.trigger} if summary else None
+    return {**before, "agentSummary": told} if before else None
 
 
 def pin(sessions: Sessions, session_id: str, item_id: str, pinned: bool, limit: int) -> None:
@@ -44,7 +44,3 @@ def _made(before: dict[str, Any], new: list[dict[str, Any]], session_id: str, li
     done = Done(at, _LOCAL, None, 0, 0, turns)
     document = checkpoints.after(before, record, left + more, done, None, session_id)
     return {**document, "version": int(before.get("version", 0)) + 1, "readUntil": new[-1]["id"]}
-
-
-def _told(summary: Summary) -> dict[str, str]:
-    return {"at": summary.at, "text": summary.text, "trigger": summary.trigger}
