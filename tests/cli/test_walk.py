@@ -20,4 +20,5 @@ def test_a_walk_takes_few_steps(kind: str, most: Walk) -> None:
     walk, functions = measure(kind)
     assert all(taken <= limit for taken, limit in zip(walk, most, strict=True)), walk
     read = "rpc/settled.py" in functions, "store/store.py" in functions
+    assert "jobs/archive.py" not in functions, "nothing ends by a commit"
     assert read == (kind == "show", False), "of what is as we left it, the documents say all"
