@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagentd import paths
@@ -66,16 +65,10 @@ class Sizes:
 def room(folder: SessionFolder, settings: Settings, chat: int | None = None) -> int:
     """How many tokens a session may have more, at the least, before the first warning: by the sizes of its files, and
     of its chat where that is known better. Not above zero: it must be counted."""
-    others = sum(_bytes(folder.document(name)) for name in ("checkpoint", "context", "agent-description"))
-    most = others + (_bytes(folder.document("chat")) if chat is None else chat)
+    names = ("checkpoint", "context", "agent-description", *(["chat"] if chat is None else []))
+    there = [mark for name in names if (mark := marks.of(folder.document(name))) is not None]
+    most = sum(size for _, _, size, _ in there) + (chat or 0)
     return int(min(WARNINGS) * settings.budget.limit - settings.budget.prompt_buffer - most * HIGHEST)
-
-
-def _bytes(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 @dataclass

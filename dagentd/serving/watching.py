@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -47,10 +47,9 @@ _log = logging.getLogger(__name__)
 class Agents(Protocol):
     """The keeping of other agents' conversations, as far as it is heard of here."""
 
-    @property
-    def folders(self) -> frozenset[Path]: ...
+    folders: frozenset[Path]
 
-    def hear(self, paths: Iterable[Path]) -> None: ...
+    def hear(self, paths: Collection[Path]) -> None: ...
 
     def look_at_all(self) -> None: ...
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from dagentd.adapters.files import beneath, marks
-from dagentd.errors import CorruptFile, NotAllowed, explained, from_oserror
+from dagentd.errors import CorruptFile, NotAllowed, from_oserror
 from dagentd.model.jsontext import Undecodable
 from dagentd.waiting import pause
 
@@ -34,13 +34,11 @@ def read(path: Path, limit: int = DOCUMENT_LIMIT, root: Path | None = None) -> b
     fd = _regular(path, root)
     try:
         if (size := os.fstat(fd).st_size) > limit:
-            raise CorruptFile(
-                f"is {size >> 20} MiB; a document of its kind has at most {limit >> 20} MiB",
-                path=path,
-                hint="Move the file away; dagentd leaves it as it is.",
-            )
-        with explained(path):
-            return read_fd(fd, limit)
+            told = f"is {size >> 20} MiB; a document of its kind has at most {limit >> 20} MiB"
+            raise CorruptFile(told, path=path, hint="Move the file away; dagentd leaves it as it is.")
+        return read_fd(fd, limit)
+    except OSError as error:
+        raise from_oserror(error, path) from error
     finally:
         os.close(fd)
 

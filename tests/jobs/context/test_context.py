@@ -29,6 +29,7 @@ from dagentd.model.documents import Context
 from dagentd.settings import Settings
 from dagentd.store.documents.projection import GONE_FOR
 from dagentd.store.journal.index import Index
+from dagentd.store.memory import Memory
 from dagentd.store.store import Store
 from tests.conftest import FEATURE, SampleProject, git
 from tests.jobs.context.contexts import DAG, NODES, Contexts, Steps, read, write_json
@@ -417,22 +418,26 @@ def test_after_a_commit_only_git_is_read(
         _counted(monkeypatch, *each)
         for each in ((repository, "snapshot"), (instructions, "rules"), (feature_parts, "read"))
     ]
+    remembered = _counted(monkeypatch, contexts.store.memory, "told")
     git(project.worktree, "commit", "-q", "--allow-empty", "-m", "Next")
     assert contexts.document(FEATURE)["recentCommits"][0].endswith("Next")
-    assert [len(each) for each in read] == [1, 0, 0]
+    assert [len(each) for each in read] == [1, 0, 0] and not remembered
     (project.worktree / "CLAUDE.md").write_text("Other")
     assert contexts.document(FEATURE)["claudeMd"] == "Other"
-    assert [len(each) for each in read] == [1, 1, 0]
+    assert [len(each) for each in read] == [1, 1, 0] and not remembered
     status = spec.stat()
     spec.write_text("Two")
     os.utime(spec, ns=(status.st_atime_ns, status.st_mtime_ns))  # as a program that puts back the time does
     assert contexts.document(FEATURE)["spec"] == "Two"
     assert [len(each) for each in read] == [1, 1, 1]
+    contexts.store.memory.add("Tokens live an hour.", "user")
+    assert [each["text"] for each in contexts.document(FEATURE)["remembered"]] == ["Tokens live an hour."]
+    assert [len(each) for each in read] == [1, 1, 2]
     contexts.rebuild(FEATURE, fresh=True)
-    assert [len(each) for each in read] == [2, 2, 2]
+    assert [len(each) for each in read] == [2, 2, 3]
 
 
-def _counted(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[object]:
+def _counted(monkeypatch: pytest.MonkeyPatch, module: ModuleType | Memory, name: str) -> list[object]:
     """What a function is first given, with each call of it."""
     given: list[object] = []
     real = getattr(module, name)
