@@ -101,10 +101,11 @@ def test_cutting_a_long_text_does_not_change_its_count(words: list[str], shift: 
 
 
 def test_a_text_is_tokenised_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokenise = Mock(return_value=3)
-    monkeypatch.setattr(tokens, "_tokenise", tokenise)
+    encode = Mock(return_value=[1, 2, 3])
+    monkeypatch.setattr(tokens, "_encoding", lambda: Mock(encode_ordinary=encode))
+    monkeypatch.setattr(tokens, "_remembered", {})
     assert [tokens.count(text) for text in ("one", "two", "one")] == [3, 3, 3]
-    assert tokenise.call_args_list == [call("one"), call("two")]
+    assert encode.call_args_list == [call("one"), call("two")]
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
