@@ -103,12 +103,14 @@ def test_cutting_a_long_text_does_not_change_its_count(words: list[str], shift: 
 def test_a_text_is_tokenised_once(monkeypatch: pytest.MonkeyPatch) -> None:
     encode = Mock(return_value=[1, 2, 3])
     monkeypatch.setattr(tokens, "_encoding", lambda: Mock(encode_ordinary=encode))
+    monkeypatch.setattr(tokens, "_remembered", {})
     assert [tokens.count(text) for text in ("one", "two", "one")] == [3, 3, 3]
     assert encode.call_args_list == [call("one"), call("two")]
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_REMEMBERED", 5)
+    monkeypatch.setattr(tokens, "_remembered", {})
     for number in range(20):
         tokens.count(f"message {number}")
     assert len(tokens._remembered) == 5
