@@ -24,7 +24,7 @@ _CACHE = ".sqlite3"  # of which nothing is the only copy: begun anew
 
 def of_project(project: Project) -> list[Path]:
     """The folders in which something of its sessions is."""
-    return [*(tree.path for tree in layout.trees(project)), project.own_dir]
+    return [project.own_dir, *(tree.path for tree in layout.trees(project))]
 
 
 def traces(folders: Iterable[Path], wanted: list[bytes]) -> list[scrubbed_text.Trace]:
@@ -50,6 +50,7 @@ def remove(path: Path, wanted: list[bytes]) -> None:
         else:
             atomic.put(path, zlib.compress(scrubbed_text.masked(data, 0, places), 1))
         return
+    _discard(kept_journals.sealed_paths(path))  # first: if we die, the journal has the text, and says so
     with disk.explained(path):
         fd = disk.open_in_place(path)
         try:
@@ -58,7 +59,6 @@ def remove(path: Path, wanted: list[bytes]) -> None:
             disk.sync(fd, path)
         finally:
             os.close(fd)
-    _discard(kept_journals.sealed_paths(path))
 
 
 def _discard(parts: list[Path]) -> None:

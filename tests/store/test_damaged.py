@@ -14,6 +14,7 @@ from dagentd.adapters.files import disk, marks
 from dagentd.store.journal import recovery
 from dagentd.store.journal.index import Index
 from dagentd.store.journal.journal import Journal
+from dagentd.store.store import Store
 from tests.store.app import said
 from tests.store.served import Served
 
@@ -283,3 +284,25 @@ def test_one_line_that_is_made_of_two(served: Served, in_chat: bool, running: bo
         assert said == [(one, f"text of {one}") for one in "abc"]
         assert served.known() == (["a", "b", "c"] if in_chat else [])
         served.again()
+
+
+def test_an_empty_journal_is_opened_again(served: Served) -> None:
+    """As a worktree has one that was copied to a full disk: the index knew of nothing in it, and asked for the byte
+    before."""
+    served.add("a")
+    served.close()
+    for path in served.journal.parent.iterdir():
+        path.write_bytes(b"")
+    for path in [*served.project.kept_dir.iterdir(), *Path(str(served.index_file)).parent.glob("index.sqlite*")]:
+        path.unlink()
+    for _ in range(2):
+        index = Index(served.index_file)
+        store = Store(served.project, index)
+        try:
+            assert store.session(served.folder.id).chat() == []
+        finally:
+            store.close()
+            index.close()
+    served.open()
+    served.add("b")
+    assert served.all() == served.known() == served.shown() == ["b"]

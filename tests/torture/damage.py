@@ -189,6 +189,8 @@ class Damage:
         history, chat = ([raw["id"] for raw in told[name]] for name in ("history", "chat"))
         assert len(history) == len({*history}), "doubled"
         gone = self.gone = {*self.said} - {*history}
+        other = {raw["id"] for raw in told["history"] if not _is_right(raw)} - self.unlisted
+        assert not other & (self.held | (memory or set())), f"others' words: {other}"
         held = (self.held | (memory or set())) & gone
         assert not held, f"lost, though something had them: {held}"
         listed = _listed(self.journal)
@@ -211,6 +213,11 @@ def _text(name: str) -> str:
     return f"text of {name}, "
 
 
+def _is_right(raw: dict[str, Any]) -> bool:
+    """Whether it says what was said."""
+    return set(str(raw["content"]).split(_text(raw["id"]))) == {""}
+
+
 def _in_journals(place: Place) -> set[str]:
     """The messages that some file has whole, with all that were added with them."""
     files = _files(place)
@@ -220,7 +227,7 @@ def _in_journals(place: Place) -> set[str]:
         )
         files.append(b"".join(zlib.decompress(path.read_bytes()) for path in parts))
     held = [record for data in files for record, _, _ in reader.records(data)[0] if record.get("t") == "message"]
-    return {record["message"]["id"] for record in held}
+    return {record["message"]["id"] for record in held if _is_right(record["message"])}
 
 
 def _in_ends(place: Place) -> set[str]:
@@ -293,6 +300,14 @@ def _filled(fill: bytes) -> Callable[[Damage], None]:
     return damage
 
 
+def _spliced(life: Damage) -> None:
+    """Where a copy was written over it piece by piece: some line begins as one and goes on as another."""
+    if life.journal.exists():
+        start, size = life.part()
+        data = life.journal.read_bytes()
+        life.journal.write_bytes(data[:start] + data[start + size :])
+
+
 def _edited(life: Damage) -> None:
     """By `sed -i`: a line of it gone, in another file."""
     lines = life.journal.read_bytes().splitlines(keepends=True) if life.journal.exists() else []
@@ -342,6 +357,7 @@ WAYS: dict[str, Callable[[Damage], None]] = {
     "zeros": _filled(b"\0"),
     "other bytes": _filled(b"\xff"),
     "line breaks": _filled(b"\n"),
+    "spliced": _spliced,
     "edited": _edited,
     "glued": _glued,
     "removed": _removed,

@@ -142,8 +142,8 @@ def recall(journal: Journal, index: JournalIndex, entries: list[Path], look: Cal
     were away. One that begins otherwise is another session's."""
     try:
         header = index.header()
-        if not header or _is_whole(journal, header, index) or not _is_same(journal, header):
-            return None
+        if not header or not header["pos"] or _is_whole(journal, header, index) or not _is_same(journal, header):
+            return None  # or nothing was in it
         held = Index(None).journal(journal.path)
         held.save(header, index.before(None, 1 << 60))
     except (CorruptFile, LimitReached):
