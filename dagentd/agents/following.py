@@ -300,18 +300,25 @@ class Following:
 
     @contextlib.contextmanager
     def writing(self, agent: Agent) -> Iterator[Keep]:
-        """The folder of an agent, while no other process writes there."""
-        keep, path = self.keep(agent), self.folder / "lock"
+        """The folder of an agent, while no other process writes there. Who waits has the turn: a process that takes in
+        a thousand files lets go of the lock for a moment only, and could have it again each time."""
+        keep, deadline = self.keep(agent), time.monotonic() + _PATIENCE
         keep.make()
-        deadline = time.monotonic() + _PATIENCE
+        with self._held("turn", deadline):
+            lock = self._held("lock", deadline)
+        with lock:
+            yield keep
+
+    def _held(self, name: str, deadline: float) -> contextlib.ExitStack:
+        """Until it is left."""
+        path, held = self.folder / name, contextlib.ExitStack()
         while (lock := attempt(path)) is None:
             if time.monotonic() >= deadline:
-                raise Conflict(f"{holder(path)} is writing there", path=self.folder, hint="dagentd status")
+                told = f"{holder(self.folder / 'lock')} is writing there"
+                raise Conflict(told, path=self.folder, hint="dagentd status")
             pause(_PAUSE)
-        try:
-            yield keep
-        finally:
-            lock.release()
+        held.callback(lock.release)
+        return held
 
     def tidy(self) -> None:
         """Remove what a crash left, and seal what has been idle for a day."""

@@ -206,18 +206,16 @@ class Keep:
 
     def all(self) -> dict[str, list[Part]]:
         """Each conversation, by its key, with its parts in order."""
-        found: dict[str, set[Part]] = {}
+        found: dict[str, set[int]] = {}
         for name in self._names():
             if (match := _NAME.fullmatch(name)) is None:
                 continue
             key, _, last = match[1].rpartition(".")
-            if last == _STATE and key:
-                continue
-            if key and _NUMBER.fullmatch(last):
-                found.setdefault(key, set()).add(self._part(key, int(last)))
-            else:
-                found.setdefault(match[1], set()).add(self._part(match[1], 0))
-        return {key: sorted(parts, key=lambda part: part.number) for key, parts in found.items()}
+            if not key or not (last == _STATE or _NUMBER.fullmatch(last)):
+                found.setdefault(match[1], set()).add(0)
+            elif last != _STATE:
+                found.setdefault(key, set()).add(int(last))
+        return {key: [self._part(key, number) for number in sorted(numbers)] for key, numbers in found.items()}
 
     def parts(self, key: str) -> list[Part]:
         """By asking for each number: 1,000 conversations are not listed for one line of one of them."""

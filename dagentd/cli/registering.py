@@ -26,12 +26,14 @@ from dagentd.cli.verbs import asking
 from dagentd.errors import DagentdError, InvalidInput, NotFound, Unreachable
 from dagentd.jobs import exclude, retention, user_service
 from dagentd.jobs import hooks as hook_job
+from dagentd.model import oneline
 from dagentd.model.project import Project
 from dagentd.rpc.client import Client
 from dagentd.store.registry import Registry
 
 # `dagentd init`, `projects`: which repositories the daemon serves.
 
+_TITLE = 60
 _WAIT = 3.0  # seconds for the daemon to follow
 
 
@@ -206,10 +208,14 @@ def _conversations(project: Project) -> list[dict[str, Any]]:
 def _ask_to_purge(found: list[dict[str, Any]], gone: list[dict[str, Any]]) -> None:
     if gone:
         print_gone(gone)
-    for each in found:
-        output.line(f"{each['id']}  {output.ago(each['lastActiveAt'])}  {output.cut(each['title'] or '', 60)}")
+    only = [each for each in found if each["transcript"] == "deleted"]
+    if only:
+        columns = [Column("kept nowhere else", style="cyan"), Column("title", wrap=True), Column("last active")]
+        output.table(columns, [(each["id"], oneline.cut(output.clean(each["title"] or ""), _TITLE),
+                                output.ago(each["lastActiveAt"])) for each in only])  # fmt: skip
     lost = f"the only copy of {output.counted(len(gone), 'conversation')} whose worktree is gone"
     kept = f"what is kept of {output.counted(len(found), 'conversation')} of other agents"
+    kept += f", {len(only)} of them nowhere else" if only else ""
     what = " and ".join([lost] * bool(gone) + [kept] * bool(found))
     if what and not output.can_ask():
         raise InvalidInput(f"this deletes {what}, and nobody can be asked", hint="Add --yes.")

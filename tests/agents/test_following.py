@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -316,3 +318,23 @@ def test_a_worktree_and_its_repository_may_go(desk: Desk, tmp_path: Path) -> Non
     for key in (ID, "later"):
         owner = desk.following.owner(TALK, key)
         assert owner is not None and (owner.root, owner.worktree) == (str(desk.root), str(worktree))
+
+
+def test_who_waits_to_write_has_the_next_turn(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also beside who has the lock again as soon as it was let go of, as a first intake."""
+    monkeypatch.setattr(following, "_PATIENCE", 60.0)
+    held, done = threading.Semaphore(0), threading.Event()
+
+    def write_on() -> None:
+        while not done.is_set():
+            with desk.following.writing(TALK):
+                held.release()
+                time.sleep(0.03)
+
+    others = threading.Thread(target=write_on)
+    others.start()
+    held.acquire()
+    with desk.following.writing(TALK):
+        done.set()
+    others.join()
+    assert len([None for _ in range(100) if held.acquire(blocking=False)]) < 50, "it waited for too many turns"

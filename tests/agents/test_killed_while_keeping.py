@@ -25,7 +25,7 @@ def killing(after: int, *, within: bool = False) -> Iterator[list[int]]:
     steps, before, write = [0], disk.step, disk.write_some
 
     def step(what: str, path: str | Path) -> None:
-        if Path(path).name == "lock":  # the system lets go of it
+        if Path(path).name in ("lock", "turn"):  # the system lets go of them
             return
         steps[0] += 1
         if steps[0] > after or (steps[0] == after and not (within and what == "write")):

@@ -151,8 +151,14 @@ def test_removing_leaves_what_is_kept_and_purging_names_it(daemon: Daemon, repo:
     assert "1 conversation" in daemon.dagentd("remove", str(repo))
     assert (daemon.state / "agents/claude-code" / f"{ID}.jsonl").exists()
     daemon.dagentd("init", str(repo))
-    assert "1 conversation" in daemon.dagentd("remove", "--purge", str(repo), status=1)
-    daemon.dagentd("init", str(repo))
+    told = daemon.dagentd("remove", "--purge", str(repo), status=1)
+    assert "1 conversation" in told and CLAUDE not in told, "a thousand that their agent still has are not named"
+    data = transcript.read_bytes()
+    transcript.unlink()
+    until(lambda: daemon.call("session.list")["sessions"][0]["transcript"] == "deleted")
+    told = daemon.dagentd("remove", "--purge", str(repo), status=1)
+    assert CLAUDE in told and "1 of them nowhere else" in told
+    transcript.write_bytes(data)
     daemon.dagentd("remove", "--purge", "--yes", str(repo))
     assert not daemon.state.exists()
     assert transcript.exists()
