@@ -517,8 +517,14 @@ def test_who_tells_of_something_orders_nothing(told: str) -> None:
 
 @pytest.mark.parametrize(
     "order",
-    ["Amounts are to be shown positive.", "It has to run offline.", "Hier keine Tabs.", "Los logs deben salir."],
-)
+    [
+        "Amounts are to be shown positive.", "It has to run offline.", "Hier keine Tabs.", "Los logs deben salir.",
+        "tests have to run offline", "every endpoint needs auth", "the old endpoint needs to work until march",
+        "we're not allowed to use GPL code", "please ask before you install anything", "we decided against redux",
+        "under no circumstances delete user data", "fass die alte Datenbank nicht an", "wir nehmen Variante 2",
+        "los nombres no cambian", "hay que mantener PHP 7", "les commentaires restent en français", "所有注释用中文",
+    ],
+)  # fmt: skip
 def test_orders_of_few_words_are_seen(order: str) -> None:
     assert order in listed(record(user(order), agent("Done.")), "decisions")
 
@@ -587,7 +593,10 @@ def test_what_stays_as_it_is_is_an_order(order: str) -> None:
         "the legend stays cut off after a reload", "I must ask my boss about that first", "muss ich ihn erst fragen",
         "die Liste springt immer noch nach oben",
         "el fichero no se guarda cuando pulso el boton", "use that to center it",
-        "Right now the route always refunds it all",
+        "Right now the route always refunds it all", "it only happens in firefox",
+        "the log says it should have been created", "it must have been the cache",
+        "there should be 12 rows but I see 9",
+        "no me sale", "ça ne marche pas", "I need to leave soon",
     ],
 )  # fmt: skip
 def test_what_is_told_of_or_is_ones_own_to_do_is_no_order(told: str) -> None:

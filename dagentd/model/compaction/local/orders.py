@@ -15,29 +15,35 @@ _OPENS = (
     r"|you can) )"
 )
 _WORDS = re.compile(
-    r"\b(?:never|always|must|mustn'?t|only|instead|rather than|prefer|make sure|be sure|ensure|keep in mind|remember to"
-    r"|from now on|go with|stick (?:to|with)|switch to|no longer|needs? no|(?:is|are)(?: not)? to be|has to|hands off"
-    r"|off limits|(?:is|are) not touched"
+    r"\b(?:never|always|must(?! have been)|mustn'?t|only|instead|rather than|prefer|make sure|be sure|ensure"
+    r"|keep in mind|remember to|from now on|go with|stick (?:to|with)|switch to|no longer|needs? no|(?:is"
+    r"|are)(?: not)? to be|has to|have to|(?<!i )(?<!we )(?<!you )needs? to|(?:every|each|all) .{1,30} needs?"
+    r"|not allowed|forbidden|prohibited|no circumstances|(?:ask|asking)(?: me| us)?(?: first| before)|without asking"
+    r"|decided (?:on|against|for)|no more than|at (?:most|least) \d|hands off|off limits|(?:is|are) not touched"
     # What is said to stay as it is, or not to be altered, is forbidden to touch.
     r"|(?:stays?|stay|remains?|remain|bleibt|bleiben|queda|quedan|reste|restent)\b.{0,30}?\b(?:as|untouched|unchanged"
     r"|wie|so|unangetastet|unverändert|como|igual|iguales|tal|intact\w*|inchangée?s?|tels?|telles?)|(?:wird"
-    r"|werden) .{0,30}?nicht (?:angefasst|geändert|verändert|gelöscht|umbenannt)|nicht anfassen|no se (?:toc|cambi"
-    r"|modific|borr|elimin|renombr)\w+|no l[aeo]s? \w+[ae]s|on ne \w+ pas|i(?:'d| would) (?:like|prefer|rather|go)"
-    r"|(?:don'?t|do not) (?:want|need)|(?<=\w )without|nie|niemals|(?<!noch )immer(?! noch)|muss|müssen|soll|sollen"
-    r"|nur|stattdessen|statt|darf|dürfen|verwende|benutze|lass|kein|keine|keinen|keiner|keinem|keines|nunca|siempre"
-    r"|debe|deben|debes|sólo|solo|en lugar de|en vez de|usa|utiliza|mantén|prefiero|jamais|toujours|doit|doivent"
-    r"|seulement|uniquement|plutôt|au lieu|il faut|utilise|utiliser|utilisez|garde|garder|gardez|ne \w+ (?:pas|plus"
-    r"|que))\b|不要|不能|不准|不许|别|必须|必須|一定要|务必|只能|只用|只要|总是|始终|永远|绝不|禁止|改用|请用|使用|保持|不得|しないで|ないで|必ず|絶対|だけ|のみ|使って|使う|てはいけない"
-    r"|べき|代わりに|ではなく",
+    r"|werden) .{0,30}?nicht (?:angefasst|geändert|verändert|gelöscht|umbenannt)|nicht anfassen|fass .{1,30} nicht an"
+    r"|bleib(?:t|en) (?:auf|bei)|auf keinen fall|verboten|höchstens|mindestens|wir nehmen|hay que|tiene que"
+    r"|tienen que|no cambian?|prohibido|ningún concepto|restent? en|aucun cas|interdit|no se (?:toc|cambi|modific"
+    r"|borr|elimin|renombr)\w+|no l[aeo]s? \w+[ae]s|on ne \w+ pas|i(?:'d| would) (?:like|prefer|rather|go)|(?:don'?t"
+    r"|do not) (?:want|need)|(?<=\w )without|nie|niemals|(?<!noch )immer(?! noch)|muss|müssen|soll|sollen|nur"
+    r"|stattdessen|statt|darf|dürfen|verwende|benutze|lass|kein|keine|keinen|keiner|keinem|keines|nunca|siempre|debe"
+    r"|deben|debes|sólo|solo|en lugar de|en vez de|usa|utiliza|mantén|prefiero|jamais|toujours|doit|doivent|seulement"
+    r"|uniquement|plutôt|au lieu|il faut|utilise|utiliser|utilisez|garde|garder|gardez)\b|不要|不能|不准|不许|别|必须|必須|一律"
+    r"|所有.{1,12}用|最多|至少|一定要|务必|只能|只用|只要|总是|始终|永远|绝不|禁止|改用|请用|使用|保持|不得|しないで|ないで|必ず|絶対|だけ|のみ"
+    r"|使って|使う|てはいけない|べき|代わりに|ではなく",
 )  # fmt: skip
 _COMMANDS = (
-    r"do not|don'?t|dont|use(?! (?:this|that|it|these|those)\b)|keep|no(?! (?:problem|worries|idea|better|worse|change"
-    r"|luck|effect)\b)|not(?! (?:sure|yet|really|bad)\b)|avoid|stop|leave|nicht|nix|ne|no \w+es"
+    r"do not|don'?t|dont|use(?! (?:this|that|it|these|those)\b)|keep|no(?! (?:problem|worries|idea|better|worse"
+    r"|change|luck|effect|me|te|es|hay|sé|puedo|tengo|funciona)\b)|not(?! (?:sure|yet|really|bad)\b)|avoid|stop|leave"
+    r"|nicht|nix|ne|no \w+es"
 )
 _OPENING = re.compile(rf"{_OPENS}(?:{_COMMANDS})\b")
 # Whoever must do something themselves orders nothing by it.
 _MINE = re.compile(
-    r"\b(?:i (?:must|have to|should)|muss ich|ich (?:muss|soll|darf)|(?:tengo|tenemos) que|debo|je dois)\b"
+    r"\b(?:i (?:must|have to|need to|should)|do (?:i|we) have to|muss ich|ich (?:muss|soll|darf)|(?:tengo"
+    r"|tenemos) que|debo|je dois)\b"
 )
 # What only "it" should be, is said of what was at hand.
 _REACHES = re.compile(
@@ -51,7 +57,7 @@ _REGRETS = re.compile(
     r"|bad) (?:choice|call|idea))\b|\b(?:wasn'?t|was not|no (?:fue|era)|war keine|n'était pas)(?: an?| une)? (?:good"
     r"|buena|gute|bonne) (?:idea|idee|idée)\b|\b(?:wrong|mistaken) about (?P<of>[^,;:.]+)|(?:是个?错误|は間違い|は失敗)"
 )
-_SHOULD = re.compile(r"\bshould\b(?! (?:work|be (?:fine|ok)|i\b|we\b))")
+_SHOULD = re.compile(r"(?<!there )\bshould\b(?! (?:work|have been|be (?:fine|ok)|i\b|we\b))")
 # Said of what is: who sees, gets or has a thing orders nothing by it.
 _TELLS = re.compile(
     r"^(?:(?:but|and|so|no|hm+|well|ok(?:ay)?|like|basically),? )*(?:(?:i|we|it|that|this|there|you|he|she|they|still"
@@ -61,7 +67,7 @@ _TELLS = re.compile(
     r"|their|these|those|all)(?: \w+){1,3} (?:never|always|only|no longer) \w+(?:s|ed)\b|(?:when|if|while|since"
     r"|because) .{0,40}\bi (?:get|got|see|have)\b|let'?s say|unlike|(?:right now|currently|at the moment"
     r"|today|so far|until now|derzeit|momentan|bisher|ahora mismo|actualmente|actuellement)\b(?!.*\b(?:should|must"
-    r"|never|don'?t|keep|use)\b)|(?:this|that|it) (?!needs|has\b)\w+s\b)",
+    r"|never|don'?t|keep|use)\b)|(?:this|that|it) (?:only |always |never )?(?!needs|has\b)\w+s\b)",
 )
 _ASKS = re.compile(
     r"(?:what|why|how|where|when does|which|who|is|are|does|do (?:i|we|you)|did|was|were|has|have|any"
