@@ -156,7 +156,8 @@ _MAPPED = "0000000000000000FFFF0000"  # before an IPv4 address in the second tab
 
 
 def _may_ask(client: tuple[str, int], port: int) -> bool:
-    """Our own user, or root, who can read all of it anyway. Where the system does not tell, the secrets must do."""
+    """Our own user, or root, who can read all of it anyway. Where the system does not tell, the secrets must do.
+    Whoever hung up already is nobody's, and the system says root: refused."""
     owners = {uid for table in _TABLES for uid in _owners(table, client, port)}
     if owners:
         return owners <= {os.getuid(), 0}
@@ -171,7 +172,7 @@ def _owners(table: str, client: tuple[str, int], port: int) -> list[int]:
             rows = [line.split() for line in file]
     except OSError:
         return []
-    return [int(row[7]) for row in rows[1:] if (row[1], row[2]) in pairs]
+    return [int(row[7]) if row[9] != "0" else -1 for row in rows[1:] if (row[1], row[2]) in pairs]
 
 
 def _hex(address: str, port: int) -> str:

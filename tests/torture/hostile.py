@@ -98,8 +98,8 @@ class Hostile:
 
     def work(self, until_forgotten: bool = True) -> None:
         """All that dagentd does in a project. What it refuses it says in a DagentdError; nothing else may be raised."""
-        acts = _acts(self.project)
-        for act in acts if until_forgotten else acts[:-4]:
+        done = acts(self.project)
+        for act in done if until_forgotten else done[:-4]:
             with contextlib.suppress(DagentdError):
                 act()
 
@@ -117,7 +117,7 @@ def _regular(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _acts(project: Project) -> list[Callable[[], object]]:
+def acts(project: Project) -> list[Callable[[], object]]:
     return [
         lambda: oneshot.once(project, Settings()),
         lambda: Spool(project).take(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -184,13 +185,37 @@ def test_another_user_of_the_machine_gets_nothing(site: Site) -> None:
         "c.request('GET', sys.argv[2], headers={'Cookie': sys.argv[3]})\n"
         "print(c.getresponse().status)\n"
     )
-    command = [sys.executable, "-c", script, str(site.port), site.path, site.cookie]
-    python = {"PATH": "/usr/bin:/bin"}
-    done = subprocess.run(["/usr/bin/python3", *command[1:]] if os.path.exists("/usr/bin/python3") else command,
-                          user=65534, group=65534, extra_groups=[], env=python, cwd="/", capture_output=True, text=True,
-                          timeout=patience())  # fmt: skip
+    done = _as_another(script, str(site.port), site.path, site.cookie)
     assert done.stdout.strip() == "403", done
     assert site.ask(site.path).status == 503
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
+@pytest.mark.skipif(not os.path.exists("/proc/net/tcp"), reason="the system does not say whose a connection is")
+def test_another_user_who_hangs_up_at_once_cannot_use_up_the_code() -> None:
+    """Of a connection that nobody has any more the system says that it is root's."""
+    with served() as site:
+        start = site.address.removeprefix(site.origin).partition("=")[0]
+        script = (
+            "import socket, sys\n"
+            "for _ in range(10):\n"
+            "    with socket.create_connection(('127.0.0.1', int(sys.argv[1]))) as gone:\n"
+            "        host = f'Host: 127.0.0.1:{sys.argv[1]}'\n"
+            "        gone.sendall(f'GET {sys.argv[2]}=guess HTTP/1.1\\r\\n{host}\\r\\n\\r\\n'.encode())\n"
+        )
+        site.process.send_signal(signal.SIGSTOP)  # it looks when he has gone
+        try:
+            assert _as_another(script, str(site.port), start).returncode == 0
+        finally:
+            site.process.send_signal(signal.SIGCONT)
+        site.enter()
+
+
+def _as_another(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+    return subprocess.run([python, "-c", script, *arguments], user=65534, group=65534, extra_groups=[],
+                          env={"PATH": "/usr/bin:/bin"}, cwd="/", capture_output=True, text=True, check=False,
+                          timeout=patience())  # fmt: skip
 
 
 def test_long_requests_are_refused(site: Site) -> None:

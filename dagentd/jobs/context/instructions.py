@@ -61,7 +61,7 @@ def _located(path: Path, worktree: Path) -> tuple[Path, Path]:
     found, root = beneath.real(path), beneath.place_of(worktree)
     if not found.is_relative_to(root):
         raise NotAllowed("leads out of its worktree", path=path, hint="Put the file itself there.")
-    if ".git" in found.relative_to(root).parts:
+    if ".git" in map(str.lower, found.relative_to(root).parts):  # where a disk makes no difference, .GIT is it too
         raise NotAllowed("is in git's own folder", path=path, hint="Put a copy elsewhere.")
     return found, root
 

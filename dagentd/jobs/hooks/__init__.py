@@ -33,7 +33,7 @@ def install(project: Project) -> Report:
         changes |= _configuring(project) | hook_changes.plan_uninstall(files_around(project, hooks)[0])[0]
     else:
         changes |= _unconfiguring(project) | hook_changes.plan_install(hooks)
-    failed = apply_changes(changes)
+    failed = apply_changes(changes, _roots(project))
     lines = _configured(project, failed) if configured else hook_changes.plan_lines(read_again(hooks, changes), failed)
     return Report([path for path in changes if path not in failed], failed, lines)
 
@@ -43,7 +43,7 @@ def uninstall(project: Project) -> Report:
     changes, refused = hook_changes.plan_uninstall(held)
     changes |= _unconfiguring(project) | _change(_own_script(project), None, folder=True)
     Spool(project).remove()
-    failed = refused | unread | apply_changes(changes)
+    failed = refused | unread | apply_changes(changes, _roots(project))
     return Report([path for path in changes if path not in failed], failed, [])
 
 
@@ -94,6 +94,10 @@ def _unconfiguring(project: Project) -> Changes:
     held = _read(config)
     changes = {} if held is None else _change(config, hook_text.config_without_ours(held))
     return changes | _change(hook_text.own_file(project), None)
+
+
+def _roots(project: Project) -> list[Path]:
+    return [project.root, project.common_dir, *checkouts(project).values()]
 
 
 def _own_script(project: Project) -> Path:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from dagentd.adapters.files import atomic, disk, fileio
+from dagentd.adapters.files import atomic, beneath, disk, fileio
 from dagentd.adapters.files.atomic import Temps
 from dagentd.errors import Conflict, DagentdError
 from dagentd.jobs.hooks import hook_text
@@ -30,12 +30,13 @@ class Change:
     folder: bool = False
 
 
-def apply_changes(changes: Mapping[Path, Change]) -> dict[Path, DagentdError]:
-    """Apply changes to hooks; those that failed, each with the reason. The rest is done."""
+def apply_changes(changes: Mapping[Path, Change], roots: Collection[Path]) -> dict[Path, DagentdError]:
+    """Apply changes to hooks; those that failed, each with the reason. The rest is done. Below the roots no link is
+    followed that came since it was looked where the hooks are."""
     failed: dict[Path, DagentdError] = {}
     for path, change in changes.items():
         try:
-            with disk.explained(path):
+            with disk.explained(path), beneath.within([*roots, *map(beneath.real, roots)]):
                 _apply(path, change)
         except atomic.Changed:
             failed[path] = Conflict("was changed by another program meanwhile", path=path, hint="Try again.")
@@ -63,7 +64,7 @@ def _apply(path: Path, change: Change) -> None:
 def _make_folder(folder: Path) -> None:
     """As open as the one it is in: where git may not look into it, it prints that the hook is ignored."""
     disk.make_folder(folder)
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = beneath.opened_folder(folder)
     try:
         disk.allow(fd, folder.parent.stat().st_mode & 0o777, folder)
     finally:

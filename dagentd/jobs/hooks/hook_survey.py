@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dagentd.adapters import git
-from dagentd.adapters.files import disk, fileio
+from dagentd.adapters.files import beneath, disk, fileio
 from dagentd.adapters.git import command as git_hooks
 from dagentd.errors import CorruptFile, DagentdError, NotAllowed, from_oserror
 from dagentd.jobs.hooks import hook_text
@@ -65,7 +65,8 @@ def files_around(project: Project, hooks: Sequence[Hook]) -> tuple[dict[Path, by
         return sorted(path for path in paths if _owner(project, roots, path) is not None)
 
     paths = {hook.target for hook in hooks}
-    for folder in ours({project.common_dir / "hooks", *(hook.path.parent for hook in hooks)}):
+    folders = {project.common_dir / "hooks", *(hook.path.parent for hook in hooks)}
+    for folder in ours(map(beneath.real, folders)):
         try:
             paths |= _regular(folder)
         except OSError as error:

@@ -158,10 +158,12 @@ def test_absolute_paths_count_inside_only(worktree: Path) -> None:
 def test_links_and_gits_own_folder_are_no_way_out(worktree: Path) -> None:
     (worktree / "way").symlink_to(worktree.parent / "outside")
     write(worktree / ".git" / "config", f"[remote]\nurl = https://{SECRET}@example.org")
-    write(worktree / "CLAUDE.md", "@way/secret.md @.git/config")
+    write(worktree / "docs" / ".GIT" / "config", SECRET)  # where names are the same in any case it is git's too
+    write(worktree / "CLAUDE.md", "@way/secret.md @.git/config @docs/.GIT/config")
     found = claude(worktree)
     assert SECRET not in found.text
-    assert [note.split(": ")[1] for note in found.notes] == ["leads out of its worktree.", "is in git's own folder."]
+    told = ["leads out of its worktree.", "is in git's own folder.", "is in git's own folder."]
+    assert [note.split(": ")[1] for note in found.notes] == told
 
 
 @pytest.mark.parametrize("target", ["outside", "worktree/.git"])

@@ -7,12 +7,13 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dagentd.adapters.git import project_at
 from dagentd.jobs import hooks
-from dagentd.jobs.hooks.hook_changes import Line
+from dagentd.jobs.hooks.hook_changes import Line, apply_changes
 from dagentd.model.project import Project
 from dagentd.store.spool import EVENTS, Note, Spool
 from tests.conftest import SampleProject, git
@@ -339,3 +340,21 @@ def test_status_notices_that_word_does_not_arrive(repo: Path) -> None:
     hooks.install(project)
     Spool(project).remove()
     assert {each.arrived for each in hooks.status(project)} == {False}
+
+
+@pytest.mark.parametrize("place", [".git/hooks", ".git"])
+def test_a_link_that_comes_between_looking_and_writing_leads_nowhere(
+    project: SampleProject, outside: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, found = project.root / place, project_at(project.root)
+    (outside / "hooks").mkdir()
+
+    def exchanged(*given: Any) -> Any:
+        folder.rename(folder.with_name("before"))
+        folder.symlink_to(outside)
+        return apply_changes(*given)
+
+    monkeypatch.setattr(hooks, "apply_changes", exchanged)
+    report = hooks.install(found)
+    assert not [path for path in outside.rglob("*") if path.is_file()]
+    assert {path.name for path in report.failed} >= set(EVENTS)
