@@ -92,10 +92,10 @@ def injected(fault: Fault, root: Path) -> Iterator[None]:
             fault.open(path)
         return real(path, flags, *more, **named)
 
-    def opened_in_tree(path: Path, flags: int, *more: Any) -> int:
+    def opened_in_tree(path: Path, flags: int, *more: Any, **named: Any) -> int:
         if path.is_relative_to(root) and beneath.TREE in path.parts:
             fault.open(path)
-        return opened_beneath(path, flags, *more)
+        return opened_beneath(path, flags, *more, **named)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(disk, "step", fault.step)
