@@ -103,6 +103,7 @@ def test_cutting_a_long_text_does_not_change_its_count(words: list[str], shift: 
 def test_a_text_is_tokenised_once(monkeypatch: pytest.MonkeyPatch) -> None:
     encode = Mock(return_value=[1, 2, 3])
     monkeypatch.setattr(tokens, "_encoding", lambda: Mock(encode_ordinary=encode))
+    monkeypatch.setattr(tokens, "_remembered", {})
     assert [tokens.count(text) for text in ("one", "two", "one")] == [3, 3, 3]
     assert encode.call_args_list == [call("one"), call("two")]
 

@@ -32,7 +32,7 @@ class Walk(NamedTuple):
 
 class Tracer:
     """Every function of ours that is called in the threads which it was given, while it records. `parts` are the
-    threads that belong to a walk, by their names, each with the function whose return ends its part; none: all do."""
+    threads that belong to a walk, by their names, each with the function whose return ends its part; None: all do."""
 
     def __init__(self) -> None:
         self.met: set[CodeType] = set()
@@ -52,7 +52,7 @@ class Tracer:
         """For threads that begin from now on: the daemon's own does nothing but its heartbeat."""
         threading.setprofile(self)
 
-    def rest(self, **parts: str) -> None:
+    def rest(self, parts: dict[str, str] | None = None) -> None:
         """Wait until nothing of ours was called for a second, and begin to record."""
         while True:
             self.met.clear()
@@ -154,12 +154,13 @@ def _with_daemon(root: Path, tracer: Tracer, act: Callable[[Any, dict[str, Any]]
 
 
 def add_message(root: Path, tracer: Tracer) -> None:
-    """From the line on the socket to its answer, and to the chat on disk. How soon the session document follows, and
-    the watcher hears of both, depends on the load, and so it is no part of it."""
+    """From the line on the socket to its answer, in the thread that reads the connection; and to the documents on disk,
+    in the thread that writes them behind the journal, until all that are behind are written. No part of it is what
+    comes at some time after that: the watcher that hears of our own writes, the index that is saved."""
 
     def act(client: Any, session: dict[str, Any]) -> None:
         chat = next(Path(session["worktree"]).rglob("chat*.json"))
-        tracer.rest(**{"rpc-client": "Connection.serve", "projector": "Projections._write"})
+        tracer.rest({"rpc-client": "Connection.serve", "projector": "Projections._write"})
         client.call("session.addMessage", sessionId=session["id"], role="user", content="Follow me.")
         _wait(lambda: "Follow me." in chat.read_text() and "projector" not in (tracer.parts or ()))
 
