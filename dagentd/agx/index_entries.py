@@ -33,12 +33,7 @@ def new_index() -> Raw:
         "syncInterval": "5m",
         "sessions": [],
         "statistics": {},
-        "configuration": {
-            "autoIndexing": True,
-            "maxIndexAge": "7d",
-            "syncFailureRetries": 3,
-            "enableStatistics": True,
-        },
+        "configuration": {"autoIndexing": True, "maxIndexAge": "7d", "syncFailureRetries": 3, "enableStatistics": True},
     }
 
 

@@ -215,10 +215,11 @@ def _day(message: Object) -> str:
 
 def _shown(message: Object) -> str:
     text = _clean(str(message.get("content") or ""))  # and then cut: half of a secret is known by no pattern
-    tool = (message.get("metadata") or {}).get("toolUse")
-    name = _clean(str(tool.get("name") or tool.get("tool") or "a tool")) if isinstance(tool, dict) else ""
+    uses = (message.get("metadata") or {}).get("toolUse")  # one, or a list of them
+    known = [each for each in (uses if isinstance(uses, list) else [uses]) if isinstance(each, dict)]
+    names = ", ".join(dict.fromkeys(_clean(str(each.get("name") or each.get("tool") or "a tool")) for each in known))
     cut = text if len(text) <= _SAID else f"{text[:_SAID]}… [{len(text) - _SAID} characters more]"
-    return cut + (f"\n[used {name}]" if name else "")
+    return cut + (f"\n[used {names}]" if names else "")
 
 
 def _clean(text: str) -> str:

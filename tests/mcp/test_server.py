@@ -208,6 +208,14 @@ def _history(message: dict[str, Any], *_: object, **__: object) -> dict[str, Any
     return {"messages": [message], "more": False}
 
 
+@pytest.mark.parametrize("uses", [{"name": "Bash"}, [{"name": "Bash"}, {"tool": "Read"}]])
+def test_the_tools_that_a_message_used_are_named(uses: Any) -> None:
+    """One, or a list of them, as conversations of other agents have it."""
+    message = {"id": "m", "role": "assistant", "content": "", "metadata": {"toolUse": uses}}
+    read = TOOLS["read"].answer({"session": "s"}, Place("/w", "/w", None), partial(_history, message))
+    assert f"[used {'Bash, Read' if isinstance(uses, list) else 'Bash'}]" in read
+
+
 def test_a_pipe_in_the_place_of_the_pointer_holds_nobody_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".git")
     assert Place.of(str(tmp_path))[:2] == (str(tmp_path), str(tmp_path))

@@ -121,7 +121,7 @@ class Bench:
         self.state.apply(records.parse(line)[0], start, line)  # as from another process: nothing is known to be new
 
     def reload(self) -> None:
-        self.state.save()
+        self.state.save(None)
         self.state = self.read(self.index)
 
     def close(self) -> None:
@@ -155,7 +155,7 @@ def _play(folder: Path, played: list[Record | str]) -> None:
             bench.apply(step)
             naive.apply(step)
         elif step == "save":
-            bench.state.save()
+            bench.state.save(None)
         elif step in ("full", "freed"):  # the disk of the index
             bench.index._db.execute(f"pragma query_only = {'on' if step == 'full' else 'off'}")
         else:

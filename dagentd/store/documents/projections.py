@@ -288,7 +288,7 @@ class Projections:
         self._journal.check_touched()
         with self._journal.lock:
             with contextlib.suppress(DagentdError):  # damaged, it is begun anew, and who comes next reads again
-                self._journal.state.save()
+                self._journal.state.save(self._journal.file.ours)
             self._journal.seal(everything=self._journal.departed)
             self._next_save = clock.monotonic() + (_LONG if self._is_unsaved() else _SELDOM)
 

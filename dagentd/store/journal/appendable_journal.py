@@ -130,7 +130,7 @@ class AppendableJournal(ABC):
         """Save what is known of the journal where damage does not reach: the index knows no less than was sealed."""
         with self.lock:
             with contextlib.suppress(DagentdError):  # the index is a cache
-                self.state.save()
+                self.state.save(self.file.ours)
             self.seal(everything=True)
 
     # --- committing ---------------------------------------------------------------------------------------

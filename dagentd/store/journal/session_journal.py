@@ -132,7 +132,6 @@ class SessionJournal(AppendableJournal):
                 index.forget()  # the place where it ends may hold the same, and those before it not
         journal.ours = marks.of(journal.path)
         self.state = recovery.read_state(journal, index, written)
-        self.state.proof = lambda: self.file.ours
         if tail := journal.cut_tail():
             self.note("torn", journal_problems.torn(tail))
             journal.ours = marks.of(journal.path)

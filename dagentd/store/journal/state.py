@@ -50,7 +50,6 @@ class State:
     glanced: dict[str, int] = field(default_factory=dict)  # what came by a chat that is yet to be judged, up to where
     shown: tuple[str, int] | None = None  # digest of the chat file as we wrote it, and the `chat_pos` it shows
     first: str = ""  # the hash of the journal's first record
-    proof: Callable[[], Sequence[int] | None] = lambda: None  # how the journal was left, if nobody else wrote to it
     unknown: str | None = None  # the `t` of a record that only a newer version understands
 
     def __post_init__(self) -> None:
@@ -234,15 +233,16 @@ class State:
 
     # --- keeping ------------------------------------------------------------------------------------------
 
-    def save(self) -> None:
-        """Bring the index up to here. A cache that cannot be written now is written later."""
+    def save(self, mark: Sequence[int] | None) -> None:
+        """Bring the index up to here. A cache that cannot be written now is written later. By its `mark` the journal is
+        known to be as we left it, if nobody else wrote to it."""
         header = {
             "pos": self.pos, "sum": self.sum, "chatPos": self.chat_pos, "lastAt": self.last_at,
             "lastRank": self.ranks.last, "sets": self.sets, "checkpoints": self.checkpoints,
             "totals": vars(self.totals), "unknown": self.unknown, "setAt": self.set_at,
             "compactedOutside": self.compacted_outside, "madeAt": self.made_at,
             "seen": self.seen, "shown": self.shown, "first": self.first, "compactions": self.compactions.dump(),
-            "mark": self.proof(), "glanced": self.glanced,
+            "mark": mark, "glanced": self.glanced,
         }  # fmt: skip
         self.entries.save(header)
 

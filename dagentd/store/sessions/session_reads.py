@@ -50,7 +50,7 @@ def history(journal: AppendableJournal, before: str | None, limit: int) -> tuple
     """Every message ever seen, in order, up to the one before `before`; and whether there are earlier ones."""
     with journal.lock:
         state, name = journal.state, journal.folder.id
-        state.save()
+        state.save(journal.file.ours)
         start = state.find(before) if before is not None else None
         if before is not None and start is None:
             raise NotFound(f"no message {before!a} in session {name}", hint=f"dagentd history {name}")

@@ -134,12 +134,7 @@ def row(session: Raw) -> Html:
         badge(session.get("agent") or session.get("agentType") or "?", "agent"),
         h.span(link, h.span(name(session["id"]), class_="note") if session.get("title") else None, class_="row-name"),
         h.span(_flags(session), class_="row-flags"),
-        h.span(
-            bar(share, told),
-            h.span(filled, class_="note"),
-            class_="row-share",
-            title=told,
-        )
+        h.span(bar(share, told), h.span(filled, class_="note"), class_="row-share", title=told)
         if share is not None
         else h.span(class_="row-share"),
         h.span(_messages(session), class_="note row-count"),
