@@ -84,8 +84,9 @@ class Followed:
 
     def purge(self, session_ids: list[str]) -> None:
         """Remove these; an agent that still has one may have it kept again later."""
+        every = self.sessions.all()
         for session_id in session_ids:
-            removing.forget(self.following, self.reading, self.sessions, session_id, barred=False)
+            removing.forget(self.following, self.reading, self.sessions, session_id, every=every, barred=False)
 
     def restore(self, session_id: str) -> list[Path]:
         return removing.restore(self.following, self.sessions, session_id)

@@ -130,6 +130,8 @@ class Intake:
         self._problems = {key: each for key, each in self._problems.items() if key in due}  # others are over
         if survey.size + sum(size for _, _, size in unread) > _MUCH and self._command is not None:
             self._by_process(survey)
+            if self._look:  # with others, which may have as much
+                return
             survey = self._following.survey()  # what the process left, or was written meanwhile
         self._here(survey.due)
         self._read_rest()
@@ -197,10 +199,11 @@ class Intake:
         return True
 
     def _by_process(self, survey: Survey) -> None:
-        """Lines that are written meanwhile are taken in here, as they are heard of."""
+        """Lines that are written meanwhile are taken in here, as they are heard of. Where the projects or the settings
+        are others then, it ends: it could take in what nobody wants kept any more."""
         assert self._command is not None
-        self.progress, begun = Progress(len(survey.due), survey.size), time.time()
-        with subprocess.Popen(self._command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as child:
+        self.progress, begun, command = Progress(len(survey.due), survey.size), time.time(), self._command()
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as child:
             with self._changed:
                 self._child = child
                 if self._closing:
@@ -208,10 +211,14 @@ class Intake:
             teller = threading.Thread(target=self._hear_progress, args=(child, self.progress), daemon=True)
             teller.start()
             while self._wait_beside(child):
+                if self._command() != command:
+                    child.terminate()
+                    break
                 self._take_heard()
                 self._take_since(begun)
             teller.join()
-        if child.returncode and not self._closing:
+        self._look = self._look or self._command() != command
+        if child.returncode and not self._closing and not self._look:
             _log.warning("conversations were not taken in at once (exit %d); they are one by one", child.returncode)
 
     def _hear_progress(self, child: subprocess.Popen[bytes], progress: Progress) -> None:

@@ -88,13 +88,15 @@ def _put_back(part: Part, target: Path) -> Path:
 
 
 def forget(
-    following: Following, reading: Reading, sessions: Sessions, session_id: str, *, barred: bool = True
-) -> list[Path]:
+    following: Following, reading: Reading, sessions: Sessions, session_id: str, *,
+    every: list[Kept] | None = None, barred: bool = True,
+) -> list[Path]:  # fmt: skip
     """Remove a conversation, its subagents' and what belongs to it. If it is `barred`, it is not taken in again while
-    the agent has it."""
+    the agent has it. `every`: all there are, where many are removed."""
     kept = sessions.find(session_id)
     uuid = kept.key.partition(".")[0]
-    chosen = [each for each in sessions.all() if each.agent is kept.agent and each.key.partition(".")[0] == uuid]
+    every = sessions.all() if every is None else every
+    chosen = [each for each in every if each.agent is kept.agent and each.key.partition(".")[0] == uuid]
     removed: list[Path] = []
     with following.writing(kept.agent) as keep:
         if barred:

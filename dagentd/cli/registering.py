@@ -22,7 +22,7 @@ from dagentd.cli.output import Column
 from dagentd.cli.project import how_to_begin, json_option, kept_conversations, reading, settings_of
 from dagentd.cli.service import tell as tell_service
 from dagentd.cli.sessions import print_gone
-from dagentd.cli.verbs import asking
+from dagentd.cli.verbs import asking, have_daemon_look
 from dagentd.errors import DagentdError, InvalidInput, NotFound, Unreachable
 from dagentd.jobs import exclude, retention, user_service
 from dagentd.jobs import hooks as hook_job
@@ -166,9 +166,8 @@ def remove(where: Path, purge: bool, yes: bool) -> int:
     """
     registry = Registry(paths.registry_file())
     project = _named(where, registry)
-    conversations, gone = _conversations(project), _gone(project)
     if purge and not yes:
-        _ask_to_purge(conversations, gone)
+        _ask_to_purge(_conversations(project), _gone(project))
     if _is_registered(project, registry) or disk.is_missing(project.own_dir):  # else something was left of it
         registry.remove(project)
     output.line(f"{project.root} is no longer registered. Its session files stay where they are.")
@@ -181,9 +180,12 @@ def remove(where: Path, purge: bool, yes: bool) -> int:
     served = follow(lambda known: str(project.root) not in known)
     if done and not others and not disk.is_missing(project.common_dir):
         done = _clear_away(project, purge, str(project.root) in served)
-    _leave_conversations(conversations, purge)
-    if not registry.projects() and not served:
-        _end(purge and done)  # what could not be undone is undone by running it again
+    last = not registry.projects() and not served
+    if last and stop_daemon():  # first, for it may still take in what is deleted then
+        output.line("- It was the last project: dagentd stopped.")
+    _leave_conversations(project, purge)
+    if last and purge and done:  # what could not be undone is undone by running it again
+        _leave()
     if done:
         output.line("`dagentd init` takes it up again.")
     else:
@@ -223,33 +225,33 @@ def _ask_to_purge(found: list[dict[str, Any]], gone: list[dict[str, Any]]) -> No
         output.make_sure(f"Delete {what}?")
 
 
-def _leave_conversations(found: list[dict[str, Any]], purge: bool) -> None:
-    if not found:
-        return
-    count = output.counted(len(found), "conversation")
-    if not purge:
-        output.line(f"- {count} of other agents stay in {paths.agents_dir()}; `dagentd remove --purge` deletes them.")
-        return
+def _leave_conversations(project: Project, purge: bool) -> None:
     with kept_conversations() as kept:
-        kept.purge([each["id"] for each in found])
-    output.line(f"- {count} of other agents deleted; the agents' own files stay.")
+        found = all_found = kept.sessions.listed(roots={str(project.root)})
+        while purge and found:  # and what was being taken in meanwhile
+            kept.purge([each["id"] for each in found])
+            found = kept.sessions.listed(roots={str(project.root)})
+            all_found = [*all_found, *found]
+    count = output.counted(len(all_found), "conversation")
+    if all_found and purge:
+        have_daemon_look()
+        output.line(f"- {count} of other agents deleted; the agents' own files stay.")
+    elif all_found:
+        output.line(f"- {count} of other agents stay in {paths.agents_dir()}; `dagentd remove --purge` deletes them.")
 
 
-def _end(purge: bool) -> None:
+def _leave() -> None:
     """After the last project."""
-    if stop_daemon():
-        output.line("- It was the last project: dagentd stopped.")
-    if purge:
-        for each in connecting.connections():
-            connecting.disconnect(each)
-            output.line(f"- {each.agent} is no longer connected: its entries are out of {each.settings[0]}.")
-        removing.leave(paths.agents_dir())
-        report, gone = user_service.leave()
-        tell_service(report)
-        state = paths.state_dir()
-        output.line(f"removed {state}" if gone else f"- What is left in {state} is not dagentd's.")
-        if paths.config_file().exists():
-            output.line(f"- Your settings stay: {paths.config_file()}")
+    for each in connecting.connections():
+        connecting.disconnect(each)
+        output.line(f"- {each.agent} is no longer connected: its entries are out of {each.settings[0]}.")
+    removing.leave(paths.agents_dir())
+    report, gone = user_service.leave()
+    tell_service(report)
+    state = paths.state_dir()
+    output.line(f"removed {state}" if gone else f"- What is left in {state} is not dagentd's.")
+    if paths.config_file().exists():
+        output.line(f"- Your settings stay: {paths.config_file()}")
 
 
 def _is_registered(project: Project, registry: Registry) -> bool:

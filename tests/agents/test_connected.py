@@ -166,8 +166,8 @@ def test_in_a_terminal_what_a_compaction_dropped_and_what_was_cleared_comes_back
         ordered = "Ordered by the user in this conversation:\\n- “"
         asked = told(api, lambda: asked_after("/compact", "Compacted"), f"{ordered}{said}")
         assert "continued from a previous conversation" in asked and '"Begun.' not in asked
-        asked = told(api, lambda: asked_after("/clear", "❯ /clear"), f"About: “{said}”")
-        assert "the cookie must be rotated.”" in asked and '"Begun.' not in asked
+        asked = told(api, lambda: asked_after("/clear", "❯ /clear"), "the cookie must be rotated.”")
+        assert f"About: “{said}”" in asked and '"Begun.' not in asked
 
 
 def pin(said: str, daemon: Daemon) -> None:

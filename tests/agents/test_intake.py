@@ -41,7 +41,7 @@ class Served:
         self.intake = Intake(
             self.followed.following, self.followed.reading, Notes(self.state / "connect"), announce=self._announce,
             watched=self._watch, tidy=self.followed.tidy, on_bug=self.bugs.append,
-            process=(lambda: process) if process else None,
+            process=(lambda: [*process]) if process else None,
         )  # fmt: skip
         self.intake.start()
         return self.intake
@@ -158,6 +158,24 @@ def test_new_lines_are_heard_of_while_a_process_takes_in_much(
     assert folder in served.watched and running.progress is not None and not served.found("walrus")()
     go_on.write_bytes(b"")
     until(served.found("walrus"))
+
+
+def test_a_process_ends_when_other_projects_are_wanted(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it goes on keeping conversations of one that was removed, whose others are deleted just then."""
+    monkeypatch.setattr(intake, "_MUCH", 0)
+    served.path().write_bytes(user("about the walrus", served.root))
+    never = tmp_path / "never"
+    os.mkfifo(never)
+    process = ["cat", str(never)]
+    running = served.start(process=process)
+    until(lambda: served.watched and running.progress is not None)
+    served.registered.clear()
+    process[:] = ["true"]
+    running.look_at_all()
+    until(lambda: running.progress is None, "the end of the process")
+    assert served.followed.sessions.all() == []
 
 
 def test_what_is_wrong_with_one_is_told_and_holds_up_none(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
