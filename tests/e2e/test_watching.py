@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -348,6 +349,7 @@ def test_a_session_whose_worktree_is_long_gone_is_removed(daemon: Daemon, projec
     daemon.call("daemon.shutdown")
     until(lambda: not daemon.processes(), "the end")
     (entry,) = kept.glob("*.jsonl")
+    os.utime(entry, times=(0, datetime(2025, 7, 1, tzinfo=UTC).timestamp()))
     days = {"lastDay": "2026-01-01", "days": {entry.name: 179}}
     (kept.parent / "gone.json").write_text(json.dumps(days))
     paths.config_file().parent.mkdir(parents=True, exist_ok=True)
