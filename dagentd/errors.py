@@ -60,6 +60,10 @@ class Unreachable(DagentdError):
     """The daemon cannot be talked to, or stopped talking."""
 
 
+class HungUp(Unreachable):
+    """It ended, or sent everyone away, before it answered."""
+
+
 class NotRunning(Unreachable):
     """There is no daemon: what was asked of it can be done without it."""
 

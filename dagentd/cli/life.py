@@ -16,7 +16,7 @@ from dagentd import paths
 from dagentd.cli import output, status_text
 from dagentd.cli.output import Column
 from dagentd.cli.paused import in_brief
-from dagentd.errors import Conflict, NotRunning, Unreachable
+from dagentd.errors import Conflict, HungUp, NotRunning, Unreachable
 from dagentd.rpc.client import Client
 
 _PATIENCE = 10.0  # seconds for a daemon that was told to stop
@@ -111,11 +111,16 @@ def stop_daemon() -> bool:
 
 
 def _pid() -> int | None:
-    try:
-        with Client(timeout=5) as daemon:
-            return int(daemon.call("daemon.status")["pid"])
-    except NotRunning:
-        return None
+    """Asked once more if it hung up: one that ends does so with whoever came last, and then is not running."""
+    with contextlib.suppress(NotRunning):
+        for last in (False, True):
+            try:
+                with Client(timeout=5) as daemon:
+                    return int(daemon.call("daemon.status")["pid"])
+            except HungUp:
+                if last:
+                    raise
+    return None
 
 
 @click.command()

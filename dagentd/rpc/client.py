@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from dagentd import paths
-from dagentd.errors import DagentdError, NotRunning, Unreachable
+from dagentd.errors import DagentdError, HungUp, NotRunning, Unreachable
 from dagentd.model import jsontext
 from dagentd.rpc import protocol
 from dagentd.rpc.wire import Wire
@@ -121,8 +121,8 @@ def _result(answer: dict[str, Any]) -> Any:
     return answer.get("result")
 
 
-def _ended() -> Unreachable:
-    return Unreachable("the connection to the daemon ended", hint="What was asked last may be done: dagentd status")
+def _ended() -> HungUp:
+    return HungUp("the connection to the daemon ended", hint="What was asked last may be done: dagentd status")
 
 
 __all__ = ["Client", "NotRunning", "RpcError", "Subscription", "Unreachable"]

@@ -104,6 +104,18 @@ def test_start_says_that_the_registry_is_damaged(daemon: Daemon) -> None:
     assert "projects.json: is not valid JSON" in said
 
 
+def test_start_begins_where_the_daemon_hung_up_because_it_ended(daemon: Daemon) -> None:
+    daemon.socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as ending:
+        ending.bind(str(daemon.socket))
+        ending.listen()
+        start = daemon.command("start")
+        ending.accept()[0].close()
+        daemon.socket.unlink()
+    assert "dagentd started" in start.communicate(timeout=patience())[0]
+    daemon.dagentd("stop")
+
+
 def test_a_relative_path_of_the_socket_means_the_same_to_daemon_and_client(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
