@@ -213,8 +213,8 @@ def lacking(
     left: Collection[str] | None = None,
 ) -> Lack:
     """Records that bring `found`, the state of the journal as it is, to what was `known`. `read` gives a message's
-    record from where it still is. A content that the journal gave a message since then stands. Where what was known need
-    not be the later of the two, all that the journal says stands, also of whom it says they `left`."""
+    record from where it still is. A content that the journal gave a message since then stands. Where what was known
+    need not be the later of the two, all that the journal says stands, also of whom it says they `left`."""
     everything = known.entries.everything()
     messages = _messages(everything, found, read, at, at_end=left is None)
     brought = {record.body["message"]["id"] for record in messages if record.t == "message"}
