@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -250,6 +251,25 @@ def test_the_last_of_a_group_is_damaged(served: Served, kept: bool, damage: Call
     served.flush()
     assert served.all() == served.known() == ["a", "b", "c"]
     assert [json.loads(line)["id"] for line in recovery.list_of(served.journal).read_bytes().splitlines()] == ["d"]
+
+
+def test_we_die_when_the_end_with_a_damaged_group_was_cut(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was whole in it is then only where it was put aside."""
+    served.add("a")
+    served.add("b", "c", "d")
+    served.close()
+    for path in served.project.kept_dir.glob("*.z"):
+        path.unlink()
+    _garbled(served, served.journal.read_bytes().rindex(b'"text of d"'))
+    served.app.paths["chat"].write_bytes(b"")
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "append", lambda *_: sys.exit("killed"))
+        with pytest.raises(SystemExit):
+            served.open()
+        served.close()
+    assert b'"text of c"' not in served.journal.read_bytes()
+    served.open()
+    assert served.all() == ["a", "b", "c"]
 
 
 def test_the_last_of_a_group_is_damaged_while_we_have_it_open(served: Served) -> None:
