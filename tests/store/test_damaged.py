@@ -64,6 +64,23 @@ def test_damaged_while_an_append_is_synced(served: Served, monkeypatch: pytest.M
     assert served.all() == ["a", "b", "c"] and b"\0" * 60 in served.journal.read_bytes()
 
 
+def test_a_part_of_a_line_is_taken_out_while_it_is_synced(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its id is there, and counted as all that was said."""
+
+    def damage() -> None:
+        data = served.journal.read_bytes()
+        place = data.index(b"of b")
+        served.journal.write_bytes(data[:place] + data[place + 3 :])
+
+    served.add("a")
+    _at_sync(served, monkeypatch, damage)
+    served.add("b", "c")
+    for _ in range(2):
+        said = [(each["id"], each["content"]) for each in served.session.history()[0]]
+        assert said == [(one, f"text of {one}") for one in "abc"] and served.known() == ["a", "b", "c"]
+        served.again()
+
+
 def test_damage_that_nobody_could_notice_is_found_by_who_reads(served: Served) -> None:
     """By as many bytes in the very moment of our own write."""
     served.add("a", "b")
