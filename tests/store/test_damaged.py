@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,6 +62,23 @@ def test_damaged_while_an_append_is_synced(served: Served, monkeypatch: pytest.M
     served.session.add([{"id": "c", "role": "user", "content": "text of c"}])
     served.again()
     assert served.all() == ["a", "b", "c"] and b"\0" * 60 in served.journal.read_bytes()
+
+
+def test_a_part_of_a_line_is_taken_out_while_it_is_synced(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its id is there, and counted as all that was said."""
+
+    def damage() -> None:
+        data = served.journal.read_bytes()
+        place = data.index(b"of b")
+        served.journal.write_bytes(data[:place] + data[place + 3 :])
+
+    served.add("a")
+    _at_sync(served, monkeypatch, damage)
+    served.add("b", "c")
+    for _ in range(2):
+        said = [(each["id"], each["content"]) for each in served.session.history()[0]]
+        assert said == [(one, f"text of {one}") for one in "abc"] and served.known() == ["a", "b", "c"]
+        served.again()
 
 
 def test_damage_that_nobody_could_notice_is_found_by_who_reads(served: Served) -> None:
@@ -250,6 +268,25 @@ def test_the_last_of_a_group_is_damaged(served: Served, kept: bool, damage: Call
     served.flush()
     assert served.all() == served.known() == ["a", "b", "c"]
     assert [json.loads(line)["id"] for line in recovery.list_of(served.journal).read_bytes().splitlines()] == ["d"]
+
+
+def test_we_die_when_the_end_with_a_damaged_group_was_cut(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was whole in it is then only where it was put aside."""
+    served.add("a")
+    served.add("b", "c", "d")
+    served.close()
+    for path in served.project.kept_dir.glob("*.z"):
+        path.unlink()
+    _garbled(served, served.journal.read_bytes().rindex(b'"text of d"'))
+    served.app.paths["chat"].write_bytes(b"")
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "append", lambda *_: sys.exit("killed"))
+        with pytest.raises(SystemExit):
+            served.open()
+        served.close()
+    assert b'"text of c"' not in served.journal.read_bytes()
+    served.open()
+    assert served.all() == ["a", "b", "c"]
 
 
 def test_the_last_of_a_group_is_damaged_while_we_have_it_open(served: Served) -> None:

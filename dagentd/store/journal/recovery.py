@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dagentd.adapters.files import atomic, disk, fileio
+from dagentd.adapters.files import atomic, backups, disk, fileio
 from dagentd.errors import CorruptFile, DagentdError, LimitReached
 from dagentd.model import jsontext, records
 from dagentd.model.documents import version_of
@@ -88,16 +88,17 @@ def read_other(path: Path) -> Other:
 
 class Remains:
     """Where a record may still be that was at a place in a journal: in kept files, in their sealed parts, in the file
-    that we have open, among the messages `shown` by the chat on disk."""
+    that we have open, in what was cut off it, among the messages `shown` by the chat on disk."""
 
-    def __init__(self, kept: KeptJournals, session_id: str, shown: Sequence[Any], old: Journal | None = None) -> None:
+    def __init__(self, kept: KeptJournals, session_id: str, shown: Sequence[Any], old: Journal) -> None:
         entries = kept.of(session_id)[::-1]
-        self._places: list[Read] = [old.bytes_at] if old else []
+        self._places: list[Read] = [old.bytes_at]
         self._places += [partial(_in_file, entry) for entry in entries]
         self._places += [kept_journals.SealedCopy(entry).read for entry in entries]
         self._copies = [
             read for entry in entries for read in (partial(_in_file, entry), kept_journals.SealedCopy(entry).read)
         ]
+        self._copies += [partial(_in_file, torn) for torn in backups.numbered(old.path, "torn")]
         self._lines = {str(raw.get("id")): jsontext.encode(raw) for raw in shown if isinstance(raw, dict)}
         self._elsewhere: dict[bytes, Record] | None = None
 

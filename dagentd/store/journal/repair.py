@@ -57,7 +57,7 @@ class JournalRepair:
         same = os.path.samestat(found, os.fstat(journal.fd))
         if same and found.st_size > journal.size and journal.checksum_at(state.pos) == state.sum:
             held = _read_on(journal, state)
-            again = journals.lines(_lacking(lines, [_meaning(line.record) for line in held], state))
+            again = journals.lines(_lacking(lines, [line.record for line in held], state))
             return Repaired(journal, held, again)
         return self._join(journal, state, lines, ours, same)
 
@@ -139,15 +139,18 @@ def _read_on(journal: Journal, state: State) -> list[Line]:
     return held
 
 
-def _lacking(lines: list[Lined], present: list[object], state: State) -> list[Record]:
+def _lacking(lines: list[Lined], present: list[Record], state: State) -> list[Record]:
     """Of our append, what is not there; each message says where it stands, as those behind it may be there. What is
     no message means something only behind those it is about, and is said again."""
     last = state.entries.before(None, 1)
     before = last[0].id if last else None
+    meanings, words = [_meaning(each) for each in present], [each.message for each in present]
     result: list[Record] = []
     for record, _ in lines:
         raw = record.body["message"] if record.t == "message" else None
-        if _meaning(record) not in present or (result and raw is None):
+        if raw and _meaning(record) in meanings and record.message not in words:
+            result.append(records.edit(raw, record.message, record.at))  # part of its line was taken out
+        elif _meaning(record) not in meanings or (result and raw is None):
             placed = raw is not None and "after" not in record.body
             result.append(records.message(raw, record.message, record.at, before) if raw and placed else record)
         before = raw["id"] if raw else before
@@ -175,5 +178,5 @@ def _bring_up(found: Journal, known: State, lines: list[Lined], remains: Remains
     lack = lacking(known, scratch, remains.message, clock.stamp())  # which may be in the end that is cut
     found.cut_tail()
     found.append(journals.joined(lack.records))
-    present = [_meaning(line.record) for group in found.groups() for line in group] if lines else []
+    present = [line.record for group in found.groups() for line in group] if lines else []
     return journals.lines(_lacking(lines, present, known)), lack

@@ -154,8 +154,8 @@ class SessionJournal(AppendableJournal):
         return opening.recall(self.file, index, entries, look)
 
     def _bring_back(self, known: opening.Recalled) -> Lack:
-        """Put back what the index knows, before the journal is read anew: who died in between had lost it for good.
-        What is whole in a group that is not is taken from the end before that is cut."""
+        """Put back what the index knows, before the journal is read anew: who died in between had lost it for good. The
+        end is cut when it is known what of it is whole."""
         held = recovery.read_state(self.file, Index(None).journal(self.file.path))
         lack = lacking(known.state, held, known.remains.message, clock.stamp())
         if tail := self.file.cut_tail():
