@@ -766,9 +766,14 @@ def test_what_is_put_off_all_the_time_is_compared_with_what_each_message_says_on
     said = [
         part for at in range(300) for part in (user(f"Let me ask Priya{at:03} about table{at}."), agent("It is big."))
     ]
-    asked = list[str]()
+    asked, real = list[str](), orders.content
+
+    def counted(text: str) -> frozenset[str]:
+        asked.append(text)
+        return real(text)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(orders, "content", lambda text, real=orders.content: asked.append(text) or real(text))
+        patch.setattr(orders, "content", counted)
         found = record(*said, room=50_000)
     assert len(listed(found, "pending")) == 299 and len(asked) < 5 * 300
 
