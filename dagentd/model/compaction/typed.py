@@ -89,8 +89,8 @@ def typed(words: str) -> Typed:
         kept.append(own)
         pasted += [behind] if behind else []
     paragraphs = (" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=\s*[-*•]\s)", "\n".join(kept)))
-    theirs = (each.lstrip("# ") for each in paragraphs)
-    return Typed(tuple(each for each in theirs if _LETTERS.search(each)), "\n".join(filter(None, pasted)))
+    said = tuple(each.lstrip("# ") for each in paragraphs if _LETTERS.search(each))
+    return Typed(said, "\n".join(filter(None, pasted)))
 
 
 def _before_output(line: str) -> tuple[str, str]:

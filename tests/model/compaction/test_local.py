@@ -766,11 +766,11 @@ def test_what_is_put_off_all_the_time_is_compared_with_what_each_message_says_on
     said = [
         part for at in range(300) for part in (user(f"Let me ask Priya{at:03} about table{at}."), agent("It is big."))
     ]
-    asked, content = list[str](), orders.content
+    asked, real = list[str](), orders.content
 
     def counted(text: str) -> frozenset[str]:
         asked.append(text)
-        return content(text)
+        return real(text)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orders, "content", counted)

@@ -45,9 +45,9 @@ _LISTED = 5  # points of a list
 
 def ending(said: Sequence[tuple[str, str]], most: int, last: bool) -> tuple[str, str]:
     """The words and the id of their message; empty if nothing was stated. At the very end plans are told with it."""
-    stated = ((words, source) for source, words in reversed(said) if _stated(words, most))
-    words, source = next(stated, ("", ""))
-    return _stated(words, most, last), source
+    stated = ((_stated(words, most), words, source) for source, words in reversed(said))
+    text, words, source = next((each for each in stated if each[0]), ("", "", ""))
+    return _stated(words, most, True) if last and text else text, source
 
 
 def choice(said: Sequence[tuple[str, str]]) -> str:

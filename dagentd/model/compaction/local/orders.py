@@ -31,8 +31,8 @@ _WORDS = re.compile(
     r"|stattdessen|statt|darf|dürfen|verwende|benutze|lass|kein|keine|keinen|keiner|keinem|keines|nunca|siempre|debe"
     r"|deben|debes|sólo|solo|en lugar de|en vez de|usa|utiliza|mantén|prefiero|jamais|toujours|doit|doivent|seulement"
     r"|uniquement|plutôt|au lieu|il faut|utilise|utiliser|utilisez|garde|garder|gardez)\b"
-    r"|不要|不能|不准|不许|别|必须|必須|一律|所有.{1,12}用|最多|至少|一定要|务必|只能|只用|只要|总是|始终|永远|绝不|禁止|改用|请用|使用|保持|不得|しないで|ないで|必ず|絶対|だけ|のみ"
-    r"|使って|使う|てはいけない|べき|代わりに|ではなく",
+    r"|不要|不能|不准|不许|别|必须|必須|一律|所有.{1,12}用|最多|至少|一定要|务必|只能|只用|只要|总是|始终|永远|绝不|禁止|改用"
+    r"|请用|使用|保持|不得|しないで|ないで|必ず|絶対|だけ|のみ|使って|使う|てはいけない|べき|代わりに|ではなく",
 )  # fmt: skip
 _COMMANDS = (
     r"do not|don'?t|dont|use(?! (?:this|that|it|these|those)\b)|keep|no(?! (?:problem|worries|idea|better|worse"
@@ -87,7 +87,8 @@ _HINTS = {word for word in _TABLE.translate(_ORDER_LETTERS).split() if len(word)
 # Common ones, beside others that are in the table too; "from now on" is looked for by itself.
 _HINTS -= {
     "to", "is", "are", "was", "in", "on", "from", "now", "as", "so", "un", "se", "wie", "de", "en", "que", "go", "au",
-    "the", "of", "all", "just", "ein", "eine", "una",
+    "the", "of", "all", "just", "ein", "eine", "una", "we", "you", "me", "us", "an", "at", "for", "about", "more",
+    "most", "than", "before", "first", "each", "every", "good", "were", "wir", "il", "auf", "bei", "call", "against",
 }  # fmt: skip
 _WORD = re.compile(r"\d+|[^\W_]{4,}|[\u3040-\u30ff\u4e00-\u9fff]{2}")
 _COMMON = frozenset((

@@ -178,7 +178,8 @@ def _told(each: Exchange, last: bool) -> tuple[str, str, list[str]]:
     ended, source = ("", "") if each.stopped and not each.asked else ending(each.said, most, last)
     made = "; ".join(f"{sha} {subject}" for sha, subject in [*progress.commits(each.uses)][-_NAMED:])
     ended = f"{ended} {COMMIT}{made})".strip() if made else ended
-    put_off = (one for one in sentences(each.asked[:_HEARD]) if each.spoken and _PUTS_OFF.search(one))
+    told = each.asked[:_HEARD] if each.spoken and _PUTS_OFF.search(each.asked) else ""
+    put_off = (one for one in sentences(told) if _PUTS_OFF.search(one))
     # What an internal message demands is no decision, and stands nowhere else.
     asked = "" if _IDLE.match(each.asked) else trimmed(_beside_orders(each), _ASKED if each.spoken else 4 * _ASKED)
     if each.wordless and (line := telling(each.pasted, or_last=False)):
