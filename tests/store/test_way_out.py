@@ -80,6 +80,18 @@ def test_an_open_session_does_not_follow_its_folder_out(place: Place, victim: Pl
     assert len(kept) == 1 and SECRET not in kept[0]
 
 
+def test_nothing_is_kept_behind_a_git_folder_that_became_a_link(place: Place, victim: Place) -> None:
+    with place.store(SETTLE) as store:
+        mine = store.maker.get_or_create("feature", "pm", FEATURE)
+        mine.add(said("a"))
+        exchange(place.root / ".git", victim.root)
+        before = seen(victim.root)
+        for act in (lambda: mine.add(said("b")), lambda: store.memory.add("x", "user"), mine.archive, mine.reconcile):
+            with contextlib.suppress(DagentdError):
+                act()
+    assert seen(victim.root) == before
+
+
 def test_a_session_that_is_not_open_is_not_served_from_outside(place: Place, victim: Place) -> None:
     with place.session() as mine:
         mine.add(said("a"))

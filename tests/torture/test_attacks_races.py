@@ -18,7 +18,9 @@ import pytest
 
 from dagentd.adapters.files import disk
 from dagentd.errors import expected
-from tests.torture.hostile import PM, Hostile, acts
+from dagentd.jobs import exclude
+from tests.conftest import FEATURE
+from tests.torture.hostile import CANARY, PM, Hostile, acts
 from tests.torture.hostile import hostile as hostile
 from tests.torture.seeds import THOROUGH
 from tests.torture.test_attacks_places import Put, dangling, name, pipe, round_and_round, to_file, to_folder
@@ -36,10 +38,35 @@ def a_folder(hostile: Hostile, path: Path) -> None:
     (path / "letter").write_text("not of the victim")
 
 
+def to_worktree(hostile: Hostile, path: Path) -> None:
+    """Of another repository, in which all is there that a context is made of."""
+    there = hostile.victim.folder / "worktree"
+    if not there.exists():
+        shutil.copytree(hostile.sample.worktree, there, ignore=shutil.ignore_patterns("sessions"), symlinks=True)
+        for text in ("CLAUDE.md", "PROJECT.md", ".claude/CLAUDE.md", f".dagent/features/{FEATURE}/spec.md", "more.md"):
+            (there / text).parent.mkdir(parents=True, exist_ok=True)
+            (there / text).write_text(CANARY)
+        (there / "info").mkdir()  # which is followed, since a user may keep it elsewhere: all of ours is in it already
+        (there / "info" / "exclude").write_text("\n".join(exclude.PATTERNS))
+    path.symlink_to(there)
+
+
+def importing(hostile: Hostile, path: Path) -> None:
+    """Four imports deep, where the last one is exchanged."""
+    top = hostile.sample.worktree
+    (top / "docs" / "deep").mkdir(parents=True, exist_ok=True)
+    (top / "CLAUDE.md").write_text("@docs/a.md\n")
+    for here, there in (("a", "b.md"), ("b", "deep/c.md"), ("deep/c", "../../more.md")):
+        (top / "docs" / f"{here}.md").write_text(f"@{there}\n")
+    (top / "more.md").write_text("More.\n")
+    to_file(hostile, path)
+
+
 @contextlib.contextmanager
 def racing(hostile: Hostile, places: dict[str, Put]) -> Iterator[None]:
-    """Each of the places, and what is put beside it, are exchanged at once; where one is not there it is next time."""
-    ended, pairs = threading.Event(), []
+    """Each of the places, and what is put beside it, are exchanged at once; where one is not there it is next time. In
+    the end each is in its place."""
+    ended, pairs = threading.Event(), list[tuple[Path, Path]]()
     for number, (place, put) in enumerate(places.items()):
         path = hostile.path(place)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,6 +91,9 @@ def racing(hostile: Hostile, places: dict[str, Put]) -> Iterator[None]:
     finally:
         ended.set()
         racer.join()
+        for beside, path in pairs:
+            if path.is_symlink():
+                disk._rename2(beside, path, disk._EXCHANGE)
 
 
 @pytest.mark.timeout(120)
@@ -83,11 +113,15 @@ def racing(hostile: Hostile, places: dict[str, Put]) -> Iterator[None]:
     {"R/.agx/sessions/main.json": to_file, "R/.agx/sessions/.lock": pipe},
     {"R/.dagent-worktrees": to_folder, "W/.claude": to_folder},
     {"W/CLAUDE.md": to_file, "W/.git": to_file},
+    {"W/": to_worktree},
+    {"W/more.md": importing, "W/docs/deep": to_worktree},
+    {"W/more.md": importing, "W/docs": to_worktree},
+    {"G/": to_worktree, "W/.git": to_file},
     {"R/.dagent": to_folder, "R/.dagent/config.toml": dangling},
 ], ids=lambda places: ", ".join(f"{place} {name(put)}" for place, put in places.items()))  # fmt: skip
 def test_two_places_change_while_it_works(hostile: Hostile, places: dict[str, Put]) -> None:
-    before, end = hostile.victim.state(), time.monotonic() + SECONDS
     with racing(hostile, places):
+        before, end = hostile.victim.state(), time.monotonic() + SECONDS
         while True:
             for act in acts(hostile.project)[:-4]:  # not what takes all away
                 try:

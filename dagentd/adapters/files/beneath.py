@@ -21,7 +21,8 @@ from dagentd.model.project import Project
 TREE, WORKTREES = ".dagent", ".dagent-worktrees"
 # What is reached so, and how much of that belongs to the folder that it must not lead out of.
 _AGX = "/.agx/"
-_INSIDE = ((f"/{TREE}/", ""), (_AGX, ""), ("/.git/dagentd/", "/.git"))
+_OWN = "/.git/dagentd"
+_INSIDE = ((f"/{TREE}/", ""), (_AGX, ""), (f"{_OWN}/", "/.git"))
 _within: ContextVar[tuple[str, ...]] = ContextVar("within", default=())  # folders of others in which we write just now
 _FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
@@ -51,7 +52,7 @@ def parent(path: str | Path) -> Iterator[tuple[int | None, str]]:
     that: 300 worktrees need no more descriptors than one. A path that is in no tree is left as it is."""
     text = os.fspath(path)
     folder, _, name = text.rpartition("/")
-    where = _confined(folder)
+    where = (folder, ".", 0) if text.endswith(_OWN) else _confined(folder)
     if where is None:
         yield None, text
         return
@@ -85,7 +86,8 @@ def opened_folder(path: str | Path, at_top: bool = False) -> int:
 
 
 def place_of(worktree: Path) -> Path:
-    """Where a worktree really is. No link counts in its own place, nor in that of the folder that holds all."""
+    """Where a worktree, or git's folder, really is. No link counts in its own place, nor in that of the folder that
+    holds all worktrees."""
     root, name = _holder(str(worktree))
     return real(root) / name
 
@@ -172,9 +174,13 @@ def _beneath(root: str, way: str, resolve: int, flags: int, told: str) -> int:
 
 
 def _holder(worktree: str) -> tuple[str, str]:
-    """The project that a worktree lies in and the way to it from there; without a way what is no such worktree."""
+    """The project that a worktree, or git's folder, lies in and the way to it from there; without a way what is none of
+    them. Where .git is a link by the user's own choice, his project has for git's the folder that it leads to."""
     root, found, name = worktree.rpartition(f"/{WORKTREES}/")
-    return (root or "/", f"{WORKTREES}/{name}") if found and "/" not in name else (worktree, "")
+    if found and "/" not in name:
+        return root or "/", f"{WORKTREES}/{name}"
+    project, _, name = worktree.rpartition("/")
+    return (project or "/", name) if name == ".git" else (worktree, "")
 
 
 def _by_kernel(top: int, way: str, flags: int, resolve: int) -> int:

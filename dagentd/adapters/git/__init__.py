@@ -53,7 +53,7 @@ def git_dir(worktree: Path) -> Path | None:
     marker = worktree / ".git"
     with disk.explained(marker):
         if marker.is_dir():
-            return marker
+            return beneath.real(marker) if marker.is_symlink() else marker
         if marker.is_file():
             try:
                 kind, _, target = _content(marker, _POINTER).partition(":")
@@ -83,7 +83,7 @@ def checked_dir(worktree: Path, common: Path) -> Path:
     if own is None:
         raise NotFound("is not the worktree of a git repository", path=worktree, hint="Try `git status` there.")
     with disk.explained(worktree):  # a link may be exchanged while it is followed
-        own, home = own.resolve(), common.resolve()
+        own, home = own.resolve(), beneath.place_of(common)
     if not own.is_relative_to(home):
         raise NotAllowed("is the worktree of another repository", path=worktree, hint="Look at its .git.")
     return own
@@ -104,6 +104,8 @@ def _content(path: Path, limit: int) -> str:
 def _root(folder: Path, common: Path) -> Path:
     """The main checkout; a bare repository itself. Where the git folder lies elsewhere (a submodule's, a separate
     one), only the place of the worktree tells."""
+    if (folder / ".git").is_symlink():
+        return folder
     if common.name == ".git":
         return common.parent
     if folder.parent.name == ".dagent-worktrees":

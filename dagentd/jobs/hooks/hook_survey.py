@@ -113,9 +113,9 @@ def _by_hand(path: Path) -> str:
 
 def _owner(project: Project, roots: Sequence[Path], target: Path) -> Path | None:
     """The git folder or the worktree that a file is in."""
-    if Path(os.path.realpath(project.common_dir)) in target.parents:
+    if beneath.place_of(project.common_dir) in target.parents:
         return project.common_dir
-    around = [root for root in roots if Path(os.path.realpath(root)) in target.parents]
+    around = [root for root in roots if beneath.place_of(root) in target.parents]
     return max(around, key=lambda root: len(root.parts), default=None)
 
 

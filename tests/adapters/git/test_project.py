@@ -30,6 +30,17 @@ def test_a_worktree_elsewhere(repo: Path, tmp_path: Path) -> None:
     assert project_at(tmp_path / "else where").root == repo
 
 
+def test_a_git_folder_that_is_a_link_is_the_one_behind_it(repo: Path, tmp_path: Path) -> None:
+    """As the tool `repo` makes them; a link that comes later is none of the project's."""
+    (repo / ".git").rename(tmp_path / "behind")
+    (repo / ".git").symlink_to(tmp_path / "behind")
+    found = project_at(repo)
+    assert (found.root, found.common_dir) == (repo, tmp_path / "behind")
+    assert checked_dir(repo, found.common_dir) == tmp_path / "behind"
+    with pytest.raises(NotAllowed, match="another repository"):
+        checked_dir(repo, repo / ".git")
+
+
 def test_a_bare_repository_and_its_worktree(repo: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.git"
     git(tmp_path, "clone", "-q", "--bare", str(repo), str(bare))
