@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.errors import FlakyStrategyDefinition
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.torture.explorer_wire import lane
@@ -40,8 +41,14 @@ def test_any_order(record_property: Callable[[str, object], None]) -> None:
         suppress_health_check=list(HealthCheck), phases=[Phase.generate],
     )  # fmt: skip
     for number in itertools.count(drawn()):
-        run_state_machine_as_test(seed(number)(Machine), settings=profile)
+        held = "held"
+        try:
+            run_state_machine_as_test(seed(number)(Machine), settings=profile)
+        except FlakyStrategyDefinition:
+            # Which step may be next depends on what real processes had done when they were killed; and Hypothesis
+            # plays the same draws twice now and then, and gives up on that seed. Whatever is lost is another error.
+            held = "held until the same draws went another way"
         told = f"{Machine.examples} examples, {Machine.steps} orders, {Machine.deaths} crashes so far"
-        record_property("told", f"state machine: TORTURE_SEED={number} held; {told}")
+        record_property("told", f"state machine: TORTURE_SEED={number} {held}; {told}")
         if time.monotonic() >= end:
             break
