@@ -13,7 +13,7 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, disk, marks
-from dagentd.errors import CorruptFile, DagentdError, LimitReached, NotFound
+from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, NotFound
 from dagentd.model.documents import position_of
 from dagentd.model.problem import Problem
 from dagentd.model.project import SessionFolder
@@ -62,8 +62,12 @@ class SessionJournal:
         self._mending = JournalRepair(folder, kept)
         self._put_back = 0  # messages that other programs had taken out of the journal
         self.tell: Tell = _nobody
-        with disk.explained(folder.journal):
-            self._open(first, written)
+        try:
+            with disk.explained(folder.journal):
+                self._open(first, written)
+        except Altered as error:  # or its folder was exchanged meanwhile
+            told = f"was {error} while it was opened"
+            raise Conflict(told, path=folder.journal, hint="Try again.") from error
 
     def _open(self, first: Found, written: Sequence[Record]) -> None:
         self.file = opening.open_journal(self.folder, self._kept, first)
