@@ -12,7 +12,7 @@ from typing import Any
 
 from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, disk, marks
-from dagentd.errors import CorruptFile, DagentdError, LimitReached, NotFound
+from dagentd.errors import Conflict, CorruptFile, DagentdError, LimitReached, NotFound
 from dagentd.model.project import SessionFolder
 from dagentd.model.records import Record
 from dagentd.store.journal import journal as journals
@@ -45,8 +45,12 @@ class SessionJournal(AppendableJournal):
         self._kept, self._index = kept, index
         self._mending = JournalRepair(folder, kept)
         self._put_back = 0  # messages that other programs had taken out of the journal
-        with disk.explained(folder.journal):
-            self._open(first, written)
+        try:
+            with disk.explained(folder.journal):
+                self._open(first, written)
+        except Altered as error:  # or its folder was exchanged meanwhile
+            told = f"was {error} while it was opened"
+            raise Conflict(told, path=folder.journal, hint="Try again.") from error
 
     def _open(self, first: Found, written: Sequence[Record]) -> None:
         self.file = opening.open_journal(self.folder, self._kept, first)
