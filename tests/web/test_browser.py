@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common import exceptions
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -37,6 +37,10 @@ VIEWS = {
 _WIDTHS = ((400, 800), (1280, 900), (2560, 1300))
 _AXE = Path("/var/tmp/dagentd-tools/axe-core")
 _LONG_TASK = 200  # milliseconds
+_NOT_YET = (
+    exceptions.ElementClickInterceptedException, exceptions.NoSuchElementException,
+    exceptions.StaleElementReferenceException,
+)  # fmt: skip
 
 
 def text(driver: webdriver.Chrome, selector: str = "main") -> str:
@@ -49,10 +53,10 @@ def press(driver: webdriver.Chrome, keys: str) -> None:
 
 
 def click(driver: webdriver.Chrome, selector: str) -> None:
-    """The mouse; what is live may be replaced, or not be there yet, while it comes."""
+    """The mouse; what is live may be replaced, or not be there yet, while it comes, or the page still scroll."""
 
     def clicked() -> bool:
-        with contextlib.suppress(StaleElementReferenceException, NoSuchElementException):
+        with contextlib.suppress(*_NOT_YET):
             driver.find_element(By.CSS_SELECTOR, selector).click()
             return True
         return False
