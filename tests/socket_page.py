@@ -30,6 +30,8 @@ def _method(method: dict[str, Any]) -> Iterator[str]:
         for param in method["params"]:
             yield f"| `{param['name']}` | {_of(param['schema'])} | {_needed(param)} |"
         yield ""
+    if not method["examples"]:
+        raise LookupError(f"no call of {method['name']}: tests/rpc/scenario.py has them, and must be played then")
     example = method["examples"][0]
     given = {each["name"]: each["value"] for each in example["params"]}
     yield f"Result: {_of(method['result']['schema'])}.\n\n```json\n{_line(method['name'], given)}\n```\n"

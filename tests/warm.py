@@ -96,7 +96,7 @@ def let_sdk_be_warm(patch: pytest.MonkeyPatch) -> None:
     """Calls that this process makes by the SDK; those of a daemon load it."""
 
     def popen(command: list[str], **more: Any) -> subprocess.Popen[Any]:
-        return (SdkCall if command[-1].endswith("child.py") else subprocess.Popen)(command, **more)
+        return (SdkCall if command[-1].endswith("anthropic_child.py") else subprocess.Popen)(command, **more)
 
     patch.setattr(model_process, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": popen}))
 
@@ -268,11 +268,11 @@ def build_models() -> None:
 
 def _load_sdk() -> Callable[[], None]:
     """A client loads more than the import."""
-    from dagentd.adapters.models import child
+    from dagentd.adapters.models import anthropic_child
 
-    client = vars(child)["anthropic"].Anthropic(api_key="none", base_url="http://127.0.0.1:9")
+    client = vars(anthropic_child)["anthropic"].Anthropic(api_key="none", base_url="http://127.0.0.1:9")
     assert client.messages
-    return child.main
+    return anthropic_child.main
 
 
 def _load_script() -> Callable[[], None]:

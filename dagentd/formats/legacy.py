@@ -116,10 +116,12 @@ __all__ = ["OF_FEATURE", "OF_FLAT_FEATURE", "OF_TASK", "Converted", "Newer", "Re
            "recognise", "shape_at", "source_at"]  # fmt: skip
 
 _DOCUMENTS = "chat|checkpoint|context|agent-description|memory"
-# The names by which they are found and watched: in a feature, in one that is a .dagent by itself, in a task.
+# The shape of each that has one name, by which it is found and watched: in a feature, in one that is a .dagent by
+# itself, in a task.
 OF_FEATURE = {"chat.json": "L1"}
 OF_FLAT_FEATURE = {"context-chat/messages.json": "L1"}
 OF_TASK = {"chat.json": "L3", "session.json": "L2"}
+_NAMED = {*OF_FEATURE.values(), *OF_FLAT_FEATURE.values(), *OF_TASK.values()}
 _PLACES = [
     *((shape, re.compile(re.escape(name))) for name, shape in (OF_FEATURE | OF_FLAT_FEATURE).items()),
     *((shape, re.compile(rf"nodes/(?P<task>[^/]+)/{re.escape(name)}")) for name, shape in OF_TASK.items()),
@@ -159,7 +161,7 @@ def recognise(raw: Any, source: Source) -> str | None:
     shape = shape_at(source.path)
     if isinstance(raw, dict) and ("dagentd" in raw or not _fits(raw, shape)):
         return None
-    return shape if isinstance(raw, dict) or shape in ("L1", "L2", "L3") else None
+    return shape if isinstance(raw, dict) or shape in _NAMED else None
 
 
 def convert(raw: Any, format: str, source: Source) -> Converted:

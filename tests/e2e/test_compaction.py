@@ -239,6 +239,7 @@ def test_a_kill_while_a_model_is_asked_leaves_no_process_behind(
     talking = by_model()
     talking.fill(30)
     until(lambda: api.calls(), "the call")
+    assert _children_of_the_api()
     os.kill(talking.process.pid, signal.SIGKILL)
     until(lambda: not _children_of_the_api(), "the end of the process that called")
     assert talking.process.wait(patience()) == -signal.SIGKILL  # its last thread holds the socket until then
@@ -257,7 +258,7 @@ def _children_of_the_api() -> list[str]:
                 line = (entry / "cmdline").read_bytes()
             except OSError:
                 continue
-            if b"adapters/claude/child.py" in line and os.environ["HOME"].encode() in _environ(entry):
+            if b"anthropic_child.py" in line and os.environ["HOME"].encode() in _environ(entry):
                 found.append(line.decode())
     return found
 

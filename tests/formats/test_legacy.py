@@ -72,8 +72,12 @@ def test_what_is_not_legacy(path: str, raw: Any) -> None:
     assert legacy.recognise(raw, source) is None
 
 
-@pytest.mark.parametrize("raw", [None, 5, "x", {"entries": 5}])
-@pytest.mark.parametrize(("path", "shape"), [("chat.json", "L1"), ("nodes/t/session.json", "L2")])
+NAMED = {**legacy.OF_FEATURE, **legacy.OF_FLAT_FEATURE}
+NAMED |= {f"nodes/t/{name}": shape for name, shape in legacy.OF_TASK.items()}
+
+
+@pytest.mark.parametrize("raw", [None, 5, "x", [], {"entries": 5, "messages": 5}])
+@pytest.mark.parametrize(("path", "shape"), NAMED.items())
 def test_damage_in_a_legacy_place_is_recognised_so_that_it_is_told(path: str, shape: str, raw: Any) -> None:
     source = legacy.source_at(path, "f")
     assert source is not None

@@ -12,7 +12,7 @@ from typing import Any
 from dagentd.adapters.models import Answer, CallFailed, Question
 from dagentd.adapters.models.model_process import run
 
-_CHILD = Path(__file__).with_name("child.py")
+_CHILD = Path(__file__).with_name("anthropic_child.py")
 
 
 def ask(question: Question, key: str, base_url: str) -> Answer:
