@@ -110,8 +110,9 @@ def test_start_begins_where_the_daemon_hung_up_because_it_ended(daemon: Daemon) 
         ending.bind(str(daemon.socket))
         ending.listen()
         start = daemon.command("start")
-        ending.accept()[0].close()
+        asked = ending.accept()[0]
         daemon.socket.unlink()
+        asked.close()
     assert "dagentd started" in start.communicate(timeout=patience())[0]
     daemon.dagentd("stop")
 
