@@ -97,16 +97,16 @@ class WatchedProject:
         known.sources[feature.path] = files
         return _all(known.sources) != before
 
-    def moved(self, tree: Tree, unheard: float = 0.0) -> Head | None:
+    def moved(self, tree: Tree, unheard: float = 0.0, *, first: bool = False) -> Head | None:
         """Where HEAD is, if it is not where it was when this was last asked; None too where git cannot tell, as the
         context says. A rebase is one change, however many commits it makes; while they come in one stream, we hear of
-        them only after up to `unheard` seconds."""
+        them only after up to `unheard` seconds. At the `first` look nothing is waited for: nothing has moved yet."""
         until = self.rebasing.pop(tree, None)  # first: one that cannot be looked at must not be due at once again
         known = self.checkouts.get(tree)
         if known is None:
             return None
         own = git.git_dir(tree.worktree)
-        if git.rebasing(tree.worktree, own) and (until is None or until > clock.monotonic()):
+        if not first and git.rebasing(tree.worktree, own) and (until is None or until > clock.monotonic()):
             self.rebasing[tree] = clock.monotonic() + _PAUSE + unheard
             return None
         before, known.head = known.head, None

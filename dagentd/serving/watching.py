@@ -124,7 +124,7 @@ class Watching:
                 self._survey(project, {None})
                 for tree in project.checkouts:
                     with contextlib.suppress(DagentdError):  # as the context says
-                        project.moved(tree)
+                        project.moved(tree, first=True)
                 self._maintenance.clear_out(project.store)
                 self._agx.look(project.store)
 

@@ -95,3 +95,19 @@ def test_a_look_that_fails_is_had_again(project: SampleProject, monkeypatch: pyt
     assert len(refused) == 3
     assert turns.drain(30) and not bugs
     store.close()
+
+
+def test_a_rebase_that_has_stopped_before_the_start_is_no_change(project: SampleProject) -> None:
+    """Nobody moved HEAD since: it was told of after the start, and its next commit was not waited for."""
+    (project.root / ".git" / "worktrees" / "feat-login" / "rebase-merge").mkdir()
+    bugs, store = list[BaseException](), Store(git.project_at(project.root), Index(None))
+    turns = Worker(1, lambda: "now", bugs.append)
+    maintenance, agx = Maintenance(turns, lambda _: Settings()), SimpleNamespace(look=lambda _: None)
+    listening = Watching(maintenance, agx, AGENTS, lambda *_, **__: None, [], lambda: None, bugs.append)  # type: ignore[arg-type]
+    maintenance.take_up(store)
+    listening.take_up(store, watched=False)
+    until(lambda: listening.worktrees(store) == ["feat-login"], "the first look")
+    assert turns.drain(30) and not bugs
+    (known,) = listening._projects.values()
+    assert all(each.head is not None for each in known.checkouts.values()) and not known.rebasing
+    store.close()
