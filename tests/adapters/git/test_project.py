@@ -75,8 +75,12 @@ def test_odd_names(tmp_path: Path) -> None:
     assert project_at(root / ".dagent-worktrees" / "w ö\n").root == root
 
 
-@pytest.mark.parametrize("content", ["", "gitdir: /nowhere/at/all\n", "nonsense\n"])
+@pytest.mark.parametrize(
+    "content", ["", "gitdir: /nowhere/at/all\n", "nonsense\n", "non: \0", "gitdir: \0", "gitdir: round"]
+)
 def test_a_broken_git_file_is_no_repository(tmp_path: Path, content: str) -> None:
+    """Nor a bug: of a project with one such worktree nothing was heard."""
+    (tmp_path / "round").symlink_to("round")
     (tmp_path / ".git").write_text(content)
     with pytest.raises(NotFound, match="is not in a git repository"):
         project_at(tmp_path)
