@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dagentd.adapters import clock, git
 from dagentd.adapters.git import Head
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, NotAllowed
 from dagentd.model.project import FeatureFolder, Tree
 from dagentd.model.triggers import Place
 from dagentd.store.layout import layout, watch_plan
@@ -64,7 +64,10 @@ class WatchedProject:
         known.features = features
         known.sources = {path: files for path, files in known.sources.items() if path in paths}
         if self._watched:
-            found = watch_plan.of_tree(tree, git.git_dir(tree.worktree), _all(known.sources))
+            own: Path | None = None
+            with contextlib.suppress(NotAllowed):  # as the context says; the rest of the project is watched
+                own = git.git_dir(tree.worktree)
+            found = watch_plan.of_tree(tree, own, _all(known.sources))
             if tree.worktree == self.store.project.root:
                 found |= watch_plan.of_agx(tree)
             # One that comes later is heard of by the folder it is in.

@@ -17,6 +17,7 @@ from dagentd.errors import LimitReached
 from dagentd.model.project import FeatureFolder, Tree
 from dagentd.serving import watching
 from dagentd.serving.maintenance import Maintenance
+from dagentd.serving.watched_project import WatchedProject
 from dagentd.serving.watching import Watching
 from dagentd.settings import Settings
 from dagentd.store.journal.index import Index
@@ -110,4 +111,20 @@ def test_a_rebase_that_has_stopped_before_the_start_is_no_change(project: Sample
     assert turns.drain(30) and not bugs
     (known,) = listening._projects.values()
     assert all(each.head is not None for each in known.checkouts.values()) and not known.rebasing
+    store.close()
+
+
+def test_a_checkout_that_git_cannot_read_costs_nothing_else_that_was_heard(project: SampleProject) -> None:
+    """It was taken for a bug, and what other checkouts had in the same moment was lost."""
+    bugs, moved = list[BaseException](), list[Any]()
+    store = Store(git.project_at(project.root), Index(None))
+    maintenance: Any = SimpleNamespace(renew_contexts=lambda *_: None)
+    agx: Any = SimpleNamespace(folders=list, look=lambda _: None)
+    listening = Watching(maintenance, agx, AGENTS, lambda *_, **said: moved.append(said), [], lambda: None, bugs.append)
+    known = WatchedProject(store, watched=False)
+    known.survey()
+    (project.worktree / ".git").write_text(f"gitdir: /{'x' * 300}\n")
+    for tree in sorted(known.checkouts, key=lambda each: each.worktree == project.root):
+        listening._head(known, tree)
+    assert [each["worktree"] for each in moved] == [str(project.root)]
     store.close()
