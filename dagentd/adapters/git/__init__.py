@@ -41,6 +41,9 @@ def checkout_at(path: Path) -> Path:
 def check_there(project: Project) -> None:
     """NotAllowed or another error in words, if its git folder is not there or may not be looked into."""
     with disk.explained(project.root):
+        if project.common_dir.is_symlink():
+            hint = f"If that is meant: dagentd init {project.root}"
+            raise NotAllowed("became a link, which is not followed", path=project.common_dir, hint=hint)
         if disk.is_missing(project.common_dir) or not project.common_dir.is_dir():
             hint = f"If it was moved, run `dagentd init` in its new place; else `dagentd remove {project.root}`."
             raise NotAllowed("the repository is not there", path=project.root, hint=hint)

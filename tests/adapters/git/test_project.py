@@ -41,6 +41,16 @@ def test_a_git_folder_that_is_a_link_is_the_one_behind_it(repo: Path, tmp_path: 
         checked_dir(repo, repo / ".git")
 
 
+def test_one_that_became_a_link_is_told_with_the_way_on(repo: Path, tmp_path: Path) -> None:
+    before = project_at(repo)
+    (repo / ".git").rename(tmp_path / "moved")
+    (repo / ".git").symlink_to(tmp_path / "moved")
+    with pytest.raises(NotAllowed, match="became a link") as told:
+        layout.check_there(before)
+    assert told.value.hint.endswith(f"dagentd init {repo}")
+    layout.check_there(project_at(repo))
+
+
 def test_a_bare_repository_and_its_worktree(repo: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.git"
     git(tmp_path, "clone", "-q", "--bare", str(repo), str(bare))
