@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +83,8 @@ def remove_expired(store: Store, keep_days: int) -> list[str]:
 def _since(known: Days, gone: Iterable[GoneFolder]) -> Days:
     """Without those that somebody wrote to since the last day that counted: they were restored, or are others of the
     same name, and went again."""
-    written = {each.journal.name: mark[3] / 1e9 for each in gone if (mark := marks.of(each.journal)) is not None}
-    anew = [name for name, at in written.items() if times.iso(datetime.fromtimestamp(at, UTC)) > known.last]
+    last = (times.parse(known.last) or times.NEVER).timestamp()
+    anew = [each.journal.name for each in gone if (mark := marks.of(each.journal)) and mark[3] / 1e9 > last]
     return replace(known, of={name: count for name, count in known.of.items() if name not in anew})
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dagentd.adapters import clock, git
 from dagentd.adapters.git import Head
-from dagentd.errors import DagentdError
+from dagentd.errors import DagentdError, NotAllowed
 from dagentd.model.project import FeatureFolder, Tree
 from dagentd.model.triggers import Place
 from dagentd.store.layout import layout, watch_plan
@@ -64,7 +64,10 @@ class WatchedProject:
         known.features = features
         known.sources = {path: files for path, files in known.sources.items() if path in paths}
         if self._watched:
-            found = watch_plan.of_tree(tree, git.git_dir(tree.worktree), _all(known.sources))
+            own: Path | None = None
+            with contextlib.suppress(NotAllowed):  # as the context says; the rest of the project is watched
+                own = git.git_dir(tree.worktree)
+            found = watch_plan.of_tree(tree, own, _all(known.sources))
             if tree.worktree == self.store.project.root:
                 found |= watch_plan.of_agx(tree)
             # One that comes later is heard of by the folder it is in.
@@ -97,16 +100,16 @@ class WatchedProject:
         known.sources[feature.path] = files
         return _all(known.sources) != before
 
-    def moved(self, tree: Tree, unheard: float = 0.0) -> Head | None:
+    def moved(self, tree: Tree, unheard: float = 0.0, *, first: bool = False) -> Head | None:
         """Where HEAD is, if it is not where it was when this was last asked; None too where git cannot tell, as the
         context says. A rebase is one change, however many commits it makes; while they come in one stream, we hear of
-        them only after up to `unheard` seconds."""
+        them only after up to `unheard` seconds. At the `first` look nothing is waited for: nothing has moved yet."""
         until = self.rebasing.pop(tree, None)  # first: one that cannot be looked at must not be due at once again
         known = self.checkouts.get(tree)
         if known is None:
             return None
         own = git.git_dir(tree.worktree)
-        if git.rebasing(tree.worktree, own) and (until is None or until > clock.monotonic()):
+        if not first and git.rebasing(tree.worktree, own) and (until is None or until > clock.monotonic()):
             self.rebasing[tree] = clock.monotonic() + _PAUSE + unheard
             return None
         before, known.head = known.head, None

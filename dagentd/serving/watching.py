@@ -124,7 +124,7 @@ class Watching:
                 self._survey(project, {None})
                 for tree in project.checkouts:
                     with contextlib.suppress(DagentdError):  # as the context says
-                        project.moved(tree)
+                        project.moved(tree, first=True)
                 self._maintenance.clear_out(project.store)
                 self._agx.look(project.store)
 
@@ -285,7 +285,9 @@ class Watching:
 
     def _head(self, project: WatchedProject, tree: Tree) -> None:
         """Only contexts follow from another HEAD: what else came with it is heard of by its files."""
-        head = project.moved(tree, self._watch.ceiling if self._watch is not None else 0.0)
+        head = None
+        with contextlib.suppress(DagentdError):  # as the context says; what else was heard is done all the same
+            head = project.moved(tree, self._watch.ceiling if self._watch is not None else 0.0)
         if head is None:
             return
         where = {"worktree": str(tree.worktree), "branch": head.branch, "commit": head.commit}

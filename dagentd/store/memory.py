@@ -207,10 +207,10 @@ class Memory:
     def _read(self) -> _Replayed:
         with self._lock:
             if (mark := marks.seen(self.path)) != self._mark:
-                self._known = _Replayed()
+                known = _Replayed()
                 with contextlib.suppress(FileNotFoundError):
-                    self._known = replay(fileio.read(self.path).splitlines())
-                self._mark = mark
+                    known = replay(fileio.read(self.path).splitlines())
+                self._known, self._mark = known, mark
             return self._known
 
 

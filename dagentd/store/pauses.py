@@ -13,7 +13,7 @@ from typing import Any
 from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, backups, disk, marks
 from dagentd.adapters.files.atomic import Temps
-from dagentd.errors import DagentdError
+from dagentd.errors import CorruptFile, DagentdError, NotAllowed
 from dagentd.model import jsontext, times
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
@@ -146,8 +146,15 @@ class Pauses:
     def _read(self) -> Paused:
         with self._lock:
             if (mark := marks.seen(self._path)) != self._mark:
-                self._mark = mark
-                self._paused, self._problem = _load(self._path)
+                self._mark, self._problem = mark, None
+                try:
+                    self._paused = Paused.parse(read_object(self._path))
+                except FileNotFoundError:
+                    self._paused = NO_PAUSES
+                except DagentdError as error:
+                    self._paused, self._problem = _unreadable(self._path, error)
+                    if not isinstance(error, NotAllowed | CorruptFile):  # that may pass without a word
+                        self._mark = ()
             return self._paused
 
     def _write(self, paused: Paused) -> None:
@@ -162,12 +169,7 @@ class Pauses:
                 disk.sync_folder(self._path.parent)
 
 
-def _load(path: Path) -> tuple[Paused, Problem | None]:
-    try:
-        return Paused.parse(read_object(path)), None
-    except FileNotFoundError:
-        return NO_PAUSES, None
-    except DagentdError as error:
-        told = f"cannot be read, so the project counts as paused: {error.message}"
-        shown = DagentdError(told, path=path, hint="`dagentd resume` sets it aside.")
-        return Paused(Pause(clock.now(), None), {}), Problem.of("paused", shown, clock.stamp())
+def _unreadable(path: Path, error: DagentdError) -> tuple[Paused, Problem]:
+    told = f"cannot be read, so the project counts as paused: {error.message}"
+    shown = DagentdError(told, path=path, hint="`dagentd resume` sets it aside.")
+    return Paused(Pause(clock.now(), None), {}), Problem.of("paused", shown, clock.stamp())

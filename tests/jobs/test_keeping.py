@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dagentd.adapters import clock, git
+from dagentd.adapters.files import marks
 from dagentd.jobs import retention
 from dagentd.jobs.retention import Days, Moment, counted, expired
 from dagentd.settings import Settings
@@ -240,6 +241,16 @@ def test_another_session_of_the_name_of_one_that_was_removed_is_kept_as_long(sto
     assert retention.remove_expired(store, 1) == []
     day("2026-01-04")
     assert retention.remove_expired(store, 1) == [GONE]
+
+
+def test_a_time_that_no_calendar_has_keeps_it_and_stops_nothing(
+    store: Store, day: Day, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As some file systems take it from whoever sets one."""
+    monkeypatch.setattr(marks, "of", lambda _: (1, 1, 1, 10**21))
+    for date in ("2026-01-01", "2026-01-02", "2026-01-03"):
+        day(date)
+        assert retention.remove_expired(store, 1) == []
 
 
 # --- when the project is removed ----------------------------------------------------------------------------------

@@ -53,3 +53,11 @@ def test_a_rebase_in_a_checkout_that_cannot_be_read_is_not_waited_for(surveyed: 
     with pytest.raises(DagentdError):
         surveyed.moved(tree)
     assert not surveyed.rebasing
+
+
+def test_a_git_folder_that_cannot_be_reached_keeps_the_project_from_nothing(project: SampleProject) -> None:
+    """One such worktree, and nothing of the whole project was watched."""
+    (project.worktree / ".git").write_text(f"gitdir: /{'x' * 300}\n")
+    known = WatchedProject(Store(git.project_at(project.root), Index(None)), watched=True)
+    assert [each.id for each in known.survey().new] == [project.feature]
+    assert project.dagent in known.places() and project.root / ".git" in known.places()

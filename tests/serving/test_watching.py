@@ -17,6 +17,7 @@ from dagentd.errors import LimitReached
 from dagentd.model.project import FeatureFolder, Tree
 from dagentd.serving import watching
 from dagentd.serving.maintenance import Maintenance
+from dagentd.serving.watched_project import WatchedProject
 from dagentd.serving.watching import Watching
 from dagentd.settings import Settings
 from dagentd.store.journal.index import Index
@@ -94,4 +95,36 @@ def test_a_look_that_fails_is_had_again(project: SampleProject, monkeypatch: pyt
     until(lambda: any(path.parent.name == ".dagent" and "other" in path.parts for path in listening._places), "another")
     assert len(refused) == 3
     assert turns.drain(30) and not bugs
+    store.close()
+
+
+def test_a_rebase_that_has_stopped_before_the_start_is_no_change(project: SampleProject) -> None:
+    """Nobody moved HEAD since: it was told of after the start, and its next commit was not waited for."""
+    (project.root / ".git" / "worktrees" / "feat-login" / "rebase-merge").mkdir()
+    bugs, store = list[BaseException](), Store(git.project_at(project.root), Index(None))
+    turns = Worker(1, lambda: "now", bugs.append)
+    maintenance, agx = Maintenance(turns, lambda _: Settings()), SimpleNamespace(look=lambda _: None)
+    listening = Watching(maintenance, agx, AGENTS, lambda *_, **__: None, [], lambda: None, bugs.append)  # type: ignore[arg-type]
+    maintenance.take_up(store)
+    listening.take_up(store, watched=False)
+    until(lambda: listening.worktrees(store) == ["feat-login"], "the first look")
+    assert turns.drain(30) and not bugs
+    (known,) = listening._projects.values()
+    assert all(each.head is not None for each in known.checkouts.values()) and not known.rebasing
+    store.close()
+
+
+def test_a_checkout_that_git_cannot_read_costs_nothing_else_that_was_heard(project: SampleProject) -> None:
+    """It was taken for a bug, and what other checkouts had in the same moment was lost."""
+    bugs, moved = list[BaseException](), list[Any]()
+    store = Store(git.project_at(project.root), Index(None))
+    maintenance: Any = SimpleNamespace(renew_contexts=lambda *_: None)
+    agx: Any = SimpleNamespace(folders=list, look=lambda _: None)
+    listening = Watching(maintenance, agx, AGENTS, lambda *_, **said: moved.append(said), [], lambda: None, bugs.append)
+    known = WatchedProject(store, watched=False)
+    known.survey()
+    (project.worktree / ".git").write_text(f"gitdir: /{'x' * 300}\n")
+    for tree in sorted(known.checkouts, key=lambda each: each.worktree == project.root):
+        listening._head(known, tree)
+    assert [each["worktree"] for each in moved] == [str(project.root)]
     store.close()

@@ -117,6 +117,20 @@ def test_what_cannot_be_read_is_an_error_and_not_empty(where: Project) -> None:
     assert [problem.id for problem in Memory(where).problems()] == ["memory"]
 
 
+def test_what_could_not_be_reached_is_there_again_afterwards(where: Project) -> None:
+    """A folder that is back has the file just as it was: of that nothing was read anew, and all was forgotten."""
+    memory = Memory(where)
+    memory.add("Keep it small.", "user")
+    held = memory.entries()
+    away = where.own_dir.rename(where.own_dir.with_name("away"))
+    where.own_dir.touch()
+    with pytest.raises(NotAllowed):
+        memory.entries()
+    where.own_dir.unlink()
+    away.rename(where.own_dir)
+    assert memory.entries() == held != []
+
+
 def test_a_link_in_its_place_is_not_followed(where: Project, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("")
     where.memory_file.symlink_to(tmp_path / "mine")

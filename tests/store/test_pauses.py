@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dagentd.adapters import clock, git
+from dagentd.errors import LimitReached
 from dagentd.model.project import Project
+from dagentd.store import pauses
 from dagentd.store.pauses import Pauses
 from tests.conftest import SampleProject
 
@@ -84,6 +88,20 @@ def test_what_cannot_be_read_pauses_the_project_and_says_so(content: bytes, wher
     where.paused_file.write_bytes(content)
     assert held.end(None)
     assert not held.of_project() and not where.paused_file.exists() and held.problems() == []
+
+
+def test_what_could_not_be_read_for_a_moment_is_read_again(where: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For want of a descriptor the whole project was paused, until somebody paused or resumed anything in it."""
+    Pauses(where).begin("a", None)
+    held = Pauses(where)
+    with monkeypatch.context() as patch:
+        patch.setattr(pauses, "read_object", refused)
+        assert held.of_project() and held.problems()
+    assert not held.of_project() and held.on("a") and held.problems() == []
+
+
+def refused(_: Path) -> dict[str, Any]:
+    raise LimitReached("too many files are open")
 
 
 def test_what_makes_no_sense_in_it_is_no_pause(where: Project) -> None:

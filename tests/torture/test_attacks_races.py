@@ -91,7 +91,7 @@ def racing(hostile: Hostile, places: dict[str, Put]) -> Iterator[None]:
     finally:
         ended.set()
         racer.join()
-        for beside, path in sorted(pairs, key=lambda pair: len(pair[1].parts)):  # no way leads through a link
+        for beside, path in sorted(pairs, key=lambda pair: len(pair[1].parts)):  # what others lie in comes first
             if path.is_symlink():
                 disk._rename2(beside, path, disk._EXCHANGE)
 

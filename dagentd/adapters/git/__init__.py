@@ -41,6 +41,9 @@ def checkout_at(path: Path) -> Path:
 def check_there(project: Project) -> None:
     """NotAllowed or another error in words, if its git folder is not there or may not be looked into."""
     with disk.explained(project.root):
+        if project.common_dir.is_symlink():
+            hint = f"If that is meant: dagentd init {project.root}"
+            raise NotAllowed("became a link, which is not followed", path=project.common_dir, hint=hint)
         if disk.is_missing(project.common_dir) or not project.common_dir.is_dir():
             hint = f"If it was moved, run `dagentd init` in its new place; else `dagentd remove {project.root}`."
             raise NotAllowed("the repository is not there", path=project.root, hint=hint)
@@ -56,10 +59,10 @@ def git_dir(worktree: Path) -> Path | None:
             return beneath.real(marker) if marker.is_symlink() else marker
         if marker.is_file():
             try:
-                kind, _, target = _content(marker, _POINTER).partition(":")
-            except (FileNotFoundError, CorruptFile):  # removed at this moment, or larger than any that git writes
+                kind, _, target = _pointer(marker).partition(":")
+            except (FileNotFoundError, CorruptFile):  # removed at this moment, or none that git writes
                 return None
-            linked = (worktree / target.strip("\n").lstrip()).resolve()
+            linked = beneath.real(worktree / target.lstrip())
             return linked if kind == "gitdir" and linked.is_dir() else None
         bare = (worktree / "HEAD").is_file() and (worktree / "objects").is_dir() and (worktree / "refs").is_dir()
         return worktree if bare else None
@@ -71,7 +74,7 @@ def common_dir(git_dir: Path) -> Path:
     with disk.explained(pointer):  # a worktree may be removed between two looks
         if not pointer.is_file():
             return git_dir
-        return beneath.real(git_dir / _content(pointer, _POINTER).rstrip("\n"))
+        return beneath.real(git_dir / _pointer(pointer))
 
 
 def checked_dir(worktree: Path, common: Path) -> Path:
@@ -83,7 +86,7 @@ def checked_dir(worktree: Path, common: Path) -> Path:
     if own is None:
         raise NotFound("is not the worktree of a git repository", path=worktree, hint="Try `git status` there.")
     with disk.explained(worktree):  # a link may be exchanged while it is followed
-        own, home = own.resolve(), beneath.place_of(common)
+        own, home = beneath.real(own), beneath.place_of(common)
     if not own.is_relative_to(home):
         raise NotAllowed("is the worktree of another repository", path=worktree, hint="Look at its .git.")
     return own
@@ -94,6 +97,14 @@ def is_bare(git_dir: Path) -> bool:
     git folder of a linked worktree has neither."""
     configs = (git_dir / "config", git_dir / "config.worktree")
     return any(_BARE.search(_content(config, _CONFIG)) for config in configs if config.is_file())
+
+
+def _pointer(path: Path) -> str:
+    """The folder that a file names."""
+    found = _content(path, _POINTER).rstrip("\n")
+    if "\0" in found:
+        raise CorruptFile("names a folder that no system can have", path=path, hint="Try `git status` there.")
+    return found
 
 
 def _content(path: Path, limit: int) -> str:

@@ -41,6 +41,16 @@ def test_a_git_folder_that_is_a_link_is_the_one_behind_it(repo: Path, tmp_path: 
         checked_dir(repo, repo / ".git")
 
 
+def test_one_that_became_a_link_is_told_with_the_way_on(repo: Path, tmp_path: Path) -> None:
+    before = project_at(repo)
+    (repo / ".git").rename(tmp_path / "moved")
+    (repo / ".git").symlink_to(tmp_path / "moved")
+    with pytest.raises(NotAllowed, match="became a link") as told:
+        layout.check_there(before)
+    assert told.value.hint.endswith(f"dagentd init {repo}")
+    layout.check_there(project_at(repo))
+
+
 def test_a_bare_repository_and_its_worktree(repo: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.git"
     git(tmp_path, "clone", "-q", "--bare", str(repo), str(bare))
@@ -75,8 +85,12 @@ def test_odd_names(tmp_path: Path) -> None:
     assert project_at(root / ".dagent-worktrees" / "w ö\n").root == root
 
 
-@pytest.mark.parametrize("content", ["", "gitdir: /nowhere/at/all\n", "nonsense\n"])
+@pytest.mark.parametrize(
+    "content", ["", "gitdir: /nowhere/at/all\n", "nonsense\n", "non: \0", "gitdir: \0", "gitdir: round"]
+)
 def test_a_broken_git_file_is_no_repository(tmp_path: Path, content: str) -> None:
+    """Nor a bug: of a project with one such worktree nothing was heard."""
+    (tmp_path / "round").symlink_to("round")
     (tmp_path / ".git").write_text(content)
     with pytest.raises(NotFound, match="is not in a git repository"):
         project_at(tmp_path)
