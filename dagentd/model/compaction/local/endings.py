@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dagentd.model.compaction.evidence import unmarked
 from dagentd.model.compaction.typed import BULLET, FENCE, is_machine, sentences, trimmed
 
-_HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\**[^*\n]{2,60}\**:?\s*\**)$")
-_TABLE = re.compile(r"\s*\||\s*(?:File|Create|Update)\b.{0,10}:\s*\S+$|\S+[/\\]\S+$")
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\**[^*\n]{2,60}\**+:?\s*\**)$")
+_TABLE = re.compile(r"\s*\||\s*(?:File|Create|Update)\b.{0,10}:\s*\S+$|(?=\S+[/\\]\S)\S++$")
 _DRAWN = re.compile(r"[│├└─]")
 _GREETS = re.compile(
     r"^(?:(?:good (?:point|catch|question|idea|news)|thanks?(?: you)?(?: for [^.!,]*)?|perfect|great|excellent"

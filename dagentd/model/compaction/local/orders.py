@@ -88,7 +88,7 @@ _HINTS = {word for word in _TABLE.translate(_ORDER_LETTERS).split() if len(word)
 _HINTS -= {
     "to", "is", "are", "was", "in", "on", "from", "now", "as", "so", "un", "se", "wie", "de", "en", "que", "go", "au",
     "the", "of", "all", "just", "ein", "eine", "una", "we", "you", "me", "us", "an", "at", "for", "about", "more",
-    "most", "than", "before", "first", "each", "every", "good", "were", "wir", "il", "auf", "bei", "call", "against",
+    "than", "before", "first", "each", "every", "good", "were", "wir", "il", "auf", "bei", "call", "against",
 }  # fmt: skip
 _WORD = re.compile(r"\d+|[^\W_]{4,}|[\u3040-\u30ff\u4e00-\u9fff]{2}")
 _COMMON = frozenset((
