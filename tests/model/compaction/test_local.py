@@ -440,9 +440,15 @@ def test_a_long_line_of_anything_takes_no_time_by_its_square(opens: str, piece: 
     assert isinstance(local.compacted(Record(), turns, 2000, len, "now")[0], Record)
 
 
-def test_a_bound_by_number_is_an_order() -> None:
-    found = orders.orders([("Retry at most 3 times.", True)], "m")
-    assert [one.text for one in found] == ["Retry at most 3 times."]
+@pytest.mark.parametrize("said", ["Retry at most 3 times.", "Auf keinen Fall auf main pushen."])
+def test_an_order_is_heard_by_one_word_of_the_table(said: str) -> None:
+    assert [one.text for one in orders.orders([(said, True)], "m")] == [said]
+
+
+@pytest.mark.parametrize("offer", ["Would you like me to:", "Soll ich jetzt noch:"])
+def test_the_points_of_an_offer_stand_behind_it_and_not_as_if_they_were_done(offer: str) -> None:
+    found = record(user("Port the cart page."), agent(f"The page is ported.\n{offer}\n- port the checkout\n- stop"))
+    assert f"The page is ported. {offer} port the checkout; stop" in everything(found)
 
 
 def test_a_message_that_is_only_a_paste_has_its_own_answer() -> None:
