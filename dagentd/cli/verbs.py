@@ -73,6 +73,8 @@ def serving(project: Project, timeout: float = PATIENCE) -> Iterator[Client | No
     except (FileNotFoundError, NotRunning):
         yield None
         return
+    except OSError:
+        client = Client(timeout=timeout)  # which says why it cannot be reached
     with client as running:
         served = [each["root"] for each in running.call("project.list")["projects"] if not each["readOnly"]]
         yield running if str(project.root) in served else None

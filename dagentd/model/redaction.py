@@ -42,7 +42,8 @@ _NAME = re.compile(rf"(?i:{places.NAMED}|(?:proxy-)?authorization|(?:set-)?cooki
 def redacted(text: str) -> str:
     """The text with each secret replaced by a word for its kind. Twice is the same as once. Only where a word is found
     that a secret begins with or stands beside is any pattern tried, and each of them looks only so far: two megabytes
-    take a second, and no call of the interpreter's more than some milliseconds, whatever is in them."""
+    take a second, or some seconds if all is made of such words, and no call of the interpreter's more than some
+    milliseconds, whatever is in them."""
     text = _without(text, [*_private_keys(text), *_keys(text), *_wrapped(text)])
     return _without(text, [*_beside_names(text), *_in_places(text)])
 
@@ -119,15 +120,16 @@ def _wrapped(text: str) -> Iterator[Span]:
     """Base64 of a text that has a secret in it."""
     for start in range(0, len(text), _WINDOW):
         for match in _BASE64.finditer(text, start, start + _WINDOW + _LONGEST):
-            plain = binascii.a2b_base64(match[0] + "==")
+            whole = _BASE64.match(text, match.start()) or match  # it may end behind the window
+            plain = binascii.a2b_base64(whole[0] + "==")
             if plain.isascii() and (inner := plain.decode()) != redacted(inner):
-                yield *match.span(), "value"
+                yield *whole.span(), "value"
 
 
 def _begins(text: str, at: int) -> bool:
     """Whether a word does there; also behind a line break as JSON writes it."""
     before = text[max(0, at - 2) : at]
-    return before[-1:] not in _WORD_LETTERS or before in ("", "\\n", "\\r", "\\t")
+    return before[-1:] not in _WORD_LETTERS or before in ("\\n", "\\r", "\\t")
 
 
 def _private_keys(text: str) -> Iterator[Span]:
@@ -217,7 +219,7 @@ def _is_id(name: str, value: str) -> bool:
 
 _WINDOW, _LONGEST = 1 << 16, 256  # characters
 _WORD_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-_BASE64 = re.compile(r"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{4}){6,2000}+(?:[A-Za-z0-9+/]{2,3}={0,2})?")
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{4}){6,50000}+(?:[A-Za-z0-9+/]{2,3}={0,2})?")
 _NAME_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _NAME_PART, _BEFORE = 61, 24  # characters of a name before its word, and of what stands before the name
 _BEGINNINGS = tuple(

@@ -31,6 +31,9 @@ _GAP = r"(?:[\s+]|\\[nrt]){1,9}"
 _LINE = r"\n\+?"
 _ARGUMENT = r"(?:\\{1,7}\"[^\"\\\n]{3,200}\\{1,7}\"|'[^'\n]{3,200}'|\"[^\"\n]{3,200}\"|[^\s\"'$-][^\s\"']{2,200})"
 
+_ITS_OWN = r"(?:(?!&&)[^\n]){0,200}?"  # options of a command, not of the next one
+_NO_PORTS = r"(?!(?:[\d.]{7,15}:)?\d{2,5}:\d{2,5}(?:\s|\Z))"  # as `docker run -p` has them
+
 # What stands before a name, the name with its value, and the kind. The first that fits counts.
 AFTER_NAME = (
     ("token", r"[?&#]", rf"(?i:{NAMED}=(?P<value>[^\s&#\"'<>]{{6,}}))"),
@@ -103,7 +106,7 @@ AFTER_NAME = (
     (
         "key",
         rf"(?i:{_USE}[ ])",
-        r"(?i:key[\"'`*]{0,3}[ ]?[:=][ *\"'`]{0,4}(?P<value>(?=[^\s.]{0,60}\d)[a-z0-9_./+=~-]{12,}))",
+        r"(?i:(?P<name>key)[\"'`*]{0,3}[ ]?[:=][ *\"'`]{0,4}(?P<value>(?=[^\s.]{0,60}\d)[a-z0-9_./+=~-]{12,}))",
     ),
     (
         "value",  # appKey: ...
@@ -139,7 +142,7 @@ COMMANDS = (
     (
         "password",  # of programs that have an option for it
         ("bcp ", "cqlsh", "cypher-shell", "ipmitool", "mongo", "mosquitto_", "redis-cli", "sqlcmd", "twine "),
-        rf"[\w-]{{3,16}}\b[^\n]{{0,200}}?\s-[apP][ =]{{0,3}}(?P<value>{_ARGUMENT})",
+        rf"[\w-]{{3,16}}\b{_ITS_OWN}\s-(?:[ap][ =]{{1,3}}|P[ =]{{0,3}}){_NO_PORTS}(?P<value>{_ARGUMENT})",
     ),
     ("password", ("plink", "pscp"), rf"\w{{4,5}}\b[^\n]{{0,200}}?\s-pw\s(?P<value>{_ARGUMENT})"),
     ("password", ("ssh-keygen",), rf"ssh-keygen\b[^\n]{{0,200}}?\s-N\s(?P<value>{_ARGUMENT})"),
@@ -210,7 +213,7 @@ PLACES = (
         r"\b\w{4,7}\b[^\n]{0,300}?\s(?:-[a-zA-Z]{0,8}[uU]|--user|--proxy-user)[ =]?[\"']?"
         r"[^\s:\"']{1,100}:(?P<value>[^\s\"']{3,})",
     ),
-    ("password", ("mysql", "mariadb"), rf"\b\w{{5,7}}[a-z-]{{0,12}}\b[^\n]{{0,200}}?\s-p(?P<value>{_ARGUMENT})"),
+    ("password", ("mysql", "mariadb"), rf"\b\w{{5,7}}[a-z-]{{0,12}}\b{_ITS_OWN}\s-p{_NO_PORTS}(?P<value>{_ARGUMENT})"),
     ("password", ("sshpass",), rf"\bsshpass\b[^\n]{{0,60}}?\s-p[ \t]{{0,3}}(?P<value>{_ARGUMENT})"),
     (
         "password",
@@ -263,13 +266,13 @@ PLACES = (
     (
         "private key",  # of PuTTY
         ("private-lines: ",),
-        r"(?i:private-lines: )\d{1,4}(?P<value>(?:\s{1,4}[A-Za-z0-9+/=]{4,80}(?![\w-]*:)){1,400})",
+        r"(?i:private-lines: )\d{1,4}(?P<value>(?:\s{1,4}[A-Za-z0-9+/=]{4,80}(?![\w-]{0,80}:)){1,400})",
     ),
     (
         "private key",  # of OpenVPN, and as RFC 4716 has it
         ("begin openvpn static key", "begin ssh2 encrypted private key"),
         r"(?i:begin [\w ]{18,30}?-{4,5}(?:\s{1,4}Comment: [^\n]{1,100})?)"
-        r"(?P<value>(?:\s{1,4}[A-Za-z0-9+/=]{16,80}(?![\w-]*:)){1,400})",
+        r"(?P<value>(?:\s{1,4}[A-Za-z0-9+/=]{16,80}(?![\w-]{0,80}:)){1,400})",
     ),
     (
         "key",  # of a purse
@@ -277,9 +280,9 @@ PLACES = (
         r"(?i:mnemonic|\w{4,8}[ _]phrase)\W{1,6}(?:is\W{1,3})?(?P<value>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b",
     ),
     (
-        "key",  # of a JSON Web Key
+        "key",  # of a JSON Web Key; a hash in hexadecimal digits is none
         ('"d"', '"p"', '"q"', '"dp"', '"dq"', '"qi"', '"k"'),
-        r"\"\w{1,2}\"\s?:\s?\"(?P<value>(?=[A-Za-z_-]{0,80}\d)[A-Za-z0-9_-]{40,})\"",
+        r"\"\w{1,2}\"\s?:\s?\"(?P<value>(?![0-9a-f]{40,64}\")(?=[A-Za-z_-]{0,80}\d)[A-Za-z0-9_-]{40,})\"",
     ),
 )  # fmt: skip
 

@@ -14,7 +14,9 @@ import click
 import pytest
 
 from dagentd import __version__, cli, paths
-from dagentd.errors import CorruptFile
+from dagentd.cli import verbs
+from dagentd.errors import CorruptFile, Unreachable
+from dagentd.model.project import Project
 
 
 @pytest.fixture
@@ -106,6 +108,13 @@ def test_a_full_disk_behind_stdout_is_a_sentence() -> None:
         told = process.communicate()[1]
     assert told == b"dagentd: cannot write the output: No space left on device\n"
     assert process.returncode == 1
+
+
+def test_a_socket_that_nobody_can_reach_is_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAGENTD_SOCKET", f"{__file__}/s")
+    here = Project(tmp_path, tmp_path)
+    with pytest.raises(Unreachable, match="cannot be reached: Not a directory"), verbs.serving(here):
+        pass
 
 
 def test_version() -> None:

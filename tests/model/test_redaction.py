@@ -429,6 +429,10 @@ ORDINARY = [
     '"p": "a word"',
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ4mT0u9X9b8ZQ3m6n0VhYwq5n2L2xQx1yZk9J7e5D1K me", "password=${DB}",
     "<your-key>",
+    "docker run -d --name mongo -p 27017:27017 mongo:7", "docker run --name mysql -p3306:3306 mysql:8",
+    "npm i mongoose && mkdir -p src/models/users", "cd mongo && cp -a build/out dist", "mongo; find . -prune",
+    "cd mysql && pytest -pno:cacheprovider", '{"k": "3f786850e387550fdab836ed7e6dc881de23001b"}',
+    "API key: docs/setup/keys2/readme.md", "mongod -port 27018", "bcp is fine -prefix and so",
     "cookie: a small cake", '"contextTokens": "those of the context",',
 ]  # fmt: skip
 
@@ -485,6 +489,13 @@ def test_every_shape_says_where_it_is_from() -> None:
     assert len(beginnings) > 200 and "" not in beginnings
 
 
+def test_base64_is_read_to_its_end() -> None:
+    """Also where it goes on behind the part of the text that is looked at at once."""
+    hidden = base64.b64encode(f"{'a line of settings that is none. ' * 300}\nDB_PASSWORD={SECRET}".encode()).decode()
+    for before in range(60_000, 66_000, 1_500):
+        assert hidden[-24:] not in redacted("a " * (before // 2) + hidden)
+
+
 def _longest_stretch(text: str) -> float:
     """The most processor time that one call holds the interpreter: between two, another thread gets its turn."""
     begun, longest = 0.0, 0.0
@@ -526,7 +537,7 @@ def test_two_megabytes_hold_nobody_up(piece: str) -> None:
     "MAAAAAAAAAAAAAAAAAAAAAAA.", "kind: Secret\n", "kind: Secret\nmetadata:\n a\n", "apiVersion: v1\ndata:\n a: b\n",
     "Private-Lines: 1\nAAAA\n", "mnemonic abc abc ", 'variable "token" {\n type ', "echo a|", "login a ", ":*:", "zip ",
     "密码: ", "|token", "token[", "setPassword(", "password='\\", "token: |\n  aaaaaa\n", "'a' + ", "ssh-keygen ",
-    "sqlplus a", "htpasswd -b a ", "$6$", 'set("token", ',
+    "sqlplus a", "htpasswd -b a ", "$6$", 'set("token", ', "mongo -p ", "mysql -", "a" * 4_000,
 ])  # fmt: skip
 def test_the_cost_grows_with_the_length_and_not_with_its_square(piece: str) -> None:
     """As a ratio in one run: eight times the text takes about eight times as long, not sixty-four."""

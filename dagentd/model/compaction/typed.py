@@ -9,31 +9,33 @@ from dataclasses import dataclass
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 # A tag with a hyphen is a wrapper of the program, as in <system-reminder>; nobody types one. Others hold a paste.
 _WRAPPED = re.compile(
-    r"<([a-z]+(?:[-_][a-z]+)+|files?|documents?|details|source|output|stdout|stderr|log|tool|result|pre|code|blockquote)"
-    r"\b[^>]*>.*?(?:</\1>|\Z)",
+    r"<([a-z]++(?:[-_][a-z]++)++|files?|documents?|details|source|output|stdout|stderr|log|tool|result|pre|code|blockquote)"
+    r"\b[^<>]*>.*?(?:</\1>|\Z)",
     re.S,
 )
 _OUTPUT = "\nAnd got this output:\n"  # aider's words, behind a command that it ran
 _NOTICE = re.compile(
-    r"^\s*(?:\[(?:Request|Response|Tool use|Image|Pasted|Attached)\b[^\]]*\]|-{3,}|/[a-z-]+|Caveat: .*)\s*$", re.M
+    r"^[^\S\n]*+(?:\[(?:Request|Response|Tool use|Image|Pasted|Attached)\b[^\[\]]*\]|-{3,}|/[a-z-]+|Caveat: .*)"
+    r"[^\S\n]*$",
+    re.M,
 )
 FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.M | re.S)
 COMMAND = "<command-name>"  # of a slash command: what comes next is its own text, not the user's
 _MACHINE = re.compile(
-    r"""^\s*(?:
+    r"""^\s*+(?:
       [$❯➜%>]\s|PS\s\S+>|[A-Z]:\\\S*>|>>>\s|\+{3}\s|-{3}\s|@@\s                        # prompts and diffs
     | \[?\d{4}-\d\d-\d\d[T\s]|\[?\d\d:\d\d:\d\d|\w{3}\s+\d+\s\d\d:\d\d                    # clocks
     | (?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s/\S*\W+(?:HTTP/|\d{3}\b)|\d{1,3}(?:\.\d{1,3}){3}\s-\s   # requests
     | \[?(?:debug|info|warn(?:ing)?|error|trace|fatal|notice)\]?\s*[:|\]]\s|[A-Z]+:\s{2,}\S   # levels of logs
     | (?:[A-Z]:)?[^\s:]+:\d+(?::\d+)?:\s+(?:\w*(?:error|warning)|note|[A-Z]{1,4}\d{2,4})\b   # compilers and linters
-    | (?:error|warning)\[\w+\]:\s|-->\s|\d*\s*\|(?:\s|$)|\s{2,}\w+ing\s\S+\sv?\d          # and what they show of a file
+    | (?:error|warning)\[\w+\]:\s|-->\s|(?:\d+\s*+)?\|(?:\s|$)|(?<=\s\s)\w+ing\s\S+\sv?\d  # and what they show
     | at\s+\S+.*(?:[\w.]:\d+\)?\s*$|\(<anonymous>\))|File\s".+",\sline\s\d+(?:,\sin\b|\s*$)|Traceback
     | \w*(?:Error|Exception|Warning):\s                                                   # traces
     | npm\s(?:ERR!|WARN|notice|error)|E\s{2,}\S|test\s\S+\s\.{3}\s|test\sresult:|thread\s'.*panicked|running\s\d+\stest
     | (?-i:PASS|FAIL|FAILED|PASSED)\s+\S+[./:]|ok\s(?:\s+\S|\d+\s-)|={4,}|-{5,}|_{4,}
     | \d+\s(?:passed|failed|errors?|warnings?)(?:,\s\d|\s(?:in\s\d|found|generated)|\W*$)   # counts
     | (?:import|from\s\S+\simport|def|class|return|const|let|var|function|func|package|public|private|static
-    |async\sdef|if|for|while|elif|else|try|except|with)\b(?:[^.?!]*[;{(]|(?:\s*\S*|[^.?!]*(?:[=()\[\]<>]|\sin\s)[^.?!]*):)\s*$
+    |async\sdef|if|for|while|elif|else|try|except|with)\b(?:[^.?!]*[;{(]|(?:\s*\S*|(?=[^.?!]*?(?:[=()\[\]<>]|\sin\s))[^.?!]*):)\s*$
     | [\w.\[\]"'>-]+\s*(?:=|:=|\+=|=>)\s*\S|"?[\w.-]+"?\s*:\s*(?:["'][^"']*["'],?\s*$|[\[{]|\d+,?$|true|false|null)
     | [{}()\[\];]+,?\s*$|[\w.]+\(\s*$|</?[A-Za-z][^>]*>(?:.*[>}])?\s*$|\#!|//|/\*|\*\s@|\|.*\|\s*$|[│├└┌╭╰─━]|[✓✗✖●⎿⏺]
     )""",
@@ -55,6 +57,7 @@ _SPEAKS = re.compile(
 )
 _NUMBERED = re.compile(r"\s*\d{1,2}\.")
 _LONG = 240  # characters of a paragraph
+_LONG_LINE = 4000  # characters: nobody types one in which output begins later
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,8 @@ def typed(words: str) -> Typed:
 
 def _before_output(line: str) -> tuple[str, str]:
     """A line that goes over into output behind a colon: "I get this: ERROR 12:30:01 …". One word is a program's."""
-    ends = (match.end() for match in re.finditer(": ", line) if is_machine(line[match.end() :]))
+    colons = re.finditer(": ", line) if len(line) < _LONG_LINE else ()
+    ends = (match.end() for match in colons if is_machine(line[match.end() :]))
     at = next(ends, len(line))
     return (line[:at].rstrip(), line[at:]) if at == len(line) or " " in line[:at].strip() else ("", line)
 

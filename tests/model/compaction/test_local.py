@@ -425,6 +425,32 @@ def test_equal_input_gives_equal_output_and_a_thousand_messages_do_not_take_long
     assert local.compacted(Record(), turns, 8000, len, "now") == once
 
 
+@pytest.mark.parametrize("piece", [
+    "=", "(", "[", "in ", "= ", "<a-b ", "a-", "**", "a: ", "a/", "\n", "\t", " ", "_", "1", "short=", "[Image\n",
+    "# ", "|",
+])  # fmt: skip
+@pytest.mark.parametrize("opens", ["", "if ", "<a"])
+def test_a_long_line_of_anything_takes_no_time_by_its_square(opens: str, piece: str) -> None:
+    """Of quadratic work over so many characters this test would not come back."""
+    said = f"{opens}{piece * (300_000 // len(piece))}x"
+    failed = [{"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": said}]
+    called = [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "pytest"}}]
+    raws = [*user(said), *agent(said), {"role": "assistant", "content": called}, {"role": "user", "content": failed}]
+    turns = [turn({**raw, "id": f"m{at}"}) for at, raw in enumerate(raws)]
+    assert isinstance(local.compacted(Record(), turns, 2000, len, "now")[0], Record)
+
+
+@pytest.mark.parametrize("said", ["Retry at most 3 times.", "Auf keinen Fall auf main pushen."])
+def test_an_order_is_heard_by_one_word_of_the_table(said: str) -> None:
+    assert [one.text for one in orders.orders([(said, True)], "m")] == [said]
+
+
+@pytest.mark.parametrize("offer", ["Would you like me to:", "Soll ich jetzt noch:"])
+def test_the_points_of_an_offer_stand_behind_it_and_not_as_if_they_were_done(offer: str) -> None:
+    found = record(user("Port the cart page."), agent(f"The page is ported.\n{offer}\n- port the checkout\n- stop"))
+    assert f"The page is ported. {offer} port the checkout; stop" in everything(found)
+
+
 def test_a_message_that_is_only_a_paste_has_its_own_answer() -> None:
     said = (
         user("The nightly job writes an empty report since we moved the server, can you see why?"),

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dagentd.model.compaction.evidence import unmarked
 from dagentd.model.compaction.typed import BULLET, FENCE, is_machine, sentences, trimmed
 
-_HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\**[^*\n]{2,60}\**:?\s*\**)$")
-_TABLE = re.compile(r"\s*\||\s*(?:File|Create|Update)\b.{0,10}:\s*\S+$|\S+[/\\]\S+$")
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\**[^*\n]{2,60}\**+:?\s*\**)$")
+_TABLE = re.compile(r"\s*\||\s*(?:File|Create|Update)\b.{0,10}:\s*\S+$|(?=\S+[/\\]\S)\S++$")
 _DRAWN = re.compile(r"[│├└─]")
 _GREETS = re.compile(
     r"^(?:(?:good (?:point|catch|question|idea|news)|thanks?(?: you)?(?: for [^.!,]*)?|perfect|great|excellent"
@@ -22,16 +22,15 @@ _GREETS = re.compile(
     r"|let me explain[^.:]{0,40}: )+",
     re.I,
 )
-# Offers, intentions, advice and what leads to code: nothing is stated by them.
+# Intentions, advice and what leads to code: nothing is stated by them. A question is known by its sign.
 _IDLE = re.compile(
     r"(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|i can(?!['’]t)|i could|i'd|i would"
-    r"|now i|first|next|then|finally|here(?:'s| is| are)|to (?:do|fix|make|use|run|test|add|implement|resolve|address"
-    r"|check|ensure|handle|achieve)|you can(?!['’]t)|you (?:could|may|might|need|should|would)|you'll|if (?:you|the"
-    r"|this|that|it|any)|make (?:sure|these|the|this)|try|please|would you|want me|do you|does this|shall|should (?:i"
-    r"|we)|(?:can|could) you|is there|what|how|which|when you|once you|after (?:this|these|making|that)|for example"
-    r"|note|remember|run|apply|see|looking at|based on|this (?:should|will|would|ensures|approach|change|way|version)"
-    r"|these changes|with (?:these|this)|by (?:making|doing|using)|no response|key changes|changes|summary|sources?"
-    r"|feel free|happy|hope|replace|in this|in your|soll ich|möchtest|voulez|quieres)\b|\W*$",
+    r"|now i|first|next|then|finally|here(?:'s| is| are)|to (?:do|fix|make|use|run|test|add|implement|resolve"
+    r"|address|check|ensure|handle|achieve)|you can(?!['’]t)|you (?:could|may|might|need|should|would)|you'll"
+    r"|if (?:you|the|this|that|it|any)|make (?:sure|these|the|this)|try|please|what|how|which|when you|once you"
+    r"|after (?:this|these|making|that)|for example|note|remember|run|apply|see|looking at|based on|this (?:should"
+    r"|will|would|ensures|approach|change|way|version)|these changes|with (?:these|this)|by (?:making|doing|using)"
+    r"|no response|key changes|changes|summary|sources?|feel free|happy|hope|replace|in this|in your)\b|\W*$",
 )
 _MARKS = re.compile(r"\A(?:#+\s*|[✅🎉✨🚀]\s*|\d+\.\s+)+")
 _CHOICE = re.compile(r"\b(?:or|oder|ou|o)\b|还是|或者|それとも", re.I)

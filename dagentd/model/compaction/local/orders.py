@@ -16,7 +16,7 @@ _OPENS = (
 )
 _WORDS = re.compile(
     r"\b(?:never|always|must(?! have been)|mustn'?t|only|instead|rather than|prefer|make sure|be sure|ensure"
-    r"|keep in mind|remember to|from now on|go with|stick (?:to|with)|switch to|no longer|needs? no|(?:is"
+    r"|keep in mind|remember to|from now on|go with|stick (?:to|with)|switch to|no longer|(?:is"
     r"|are)(?: not)? to be|has to|have to|(?<!i )(?<!we )(?<!you )needs? to|(?:every|each|all) .{1,30} needs?"
     r"|not allowed|forbidden|prohibited|no circumstances|(?:ask|asking)(?: me| us)?(?: first| before)|without asking"
     r"|decided (?:on|against|for)|no more than|at (?:most|least) \d|hands off|off limits|(?:is|are) not touched"
@@ -24,7 +24,7 @@ _WORDS = re.compile(
     r"|(?:stays?|stay|remains?|remain|bleibt|bleiben|queda|quedan|reste|restent)\b.{0,30}?\b(?:as|untouched|unchanged"
     r"|wie|so|unangetastet|unverändert|como|igual|iguales|tal|intact\w*|inchangée?s?|tels?|telles?)|(?:wird"
     r"|werden) .{0,30}?nicht (?:angefasst|geändert|verändert|gelöscht|umbenannt)|nicht anfassen|fass .{1,30} nicht an"
-    r"|bleib(?:t|en) (?:auf|bei)|auf keinen fall|verboten|höchstens|mindestens|wir nehmen|hay que|tiene que"
+    r"|bleib(?:t|en) (?:auf|bei)|verboten|höchstens|mindestens|wir nehmen|hay que|tiene que"
     r"|tienen que|no cambian?|prohibido|ningún concepto|restent? en|aucun cas|interdit|no se (?:toc|cambi|modific"
     r"|borr|elimin|renombr)\w+|no l[aeo]s? \w+[ae]s|on ne \w+ pas|i(?:'d| would) (?:like|prefer|rather|go)|(?:don'?t"
     r"|do not) (?:want|need)|(?<=\w )without|nie|niemals|(?<!noch )immer(?! noch)|muss|müssen|soll|sollen|nur"
@@ -88,7 +88,7 @@ _HINTS = {word for word in _TABLE.translate(_ORDER_LETTERS).split() if len(word)
 _HINTS -= {
     "to", "is", "are", "was", "in", "on", "from", "now", "as", "so", "un", "se", "wie", "de", "en", "que", "go", "au",
     "the", "of", "all", "just", "ein", "eine", "una", "we", "you", "me", "us", "an", "at", "for", "about", "more",
-    "most", "than", "before", "first", "each", "every", "good", "were", "wir", "il", "auf", "bei", "call", "against",
+    "than", "before", "first", "each", "every", "good", "were", "wir", "il", "auf", "bei", "call", "against",
 }  # fmt: skip
 _WORD = re.compile(r"\d+|[^\W_]{4,}|[\u3040-\u30ff\u4e00-\u9fff]{2}")
 _COMMON = frozenset((

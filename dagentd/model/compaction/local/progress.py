@@ -47,7 +47,7 @@ _FOLDER = re.compile(r"^(?:cd|pushd)\s+(\S+)")
 _FAILS = re.compile(
     r"\b[1-9]\d* (?:tests? )?(?:failed|failures?|failing|errors?\b(?! found: 0))|^\s*(?:FAIL(?:ED)?\b|FAILURE"
     r"|E {2,}\S|panic:|Traceback|npm ERR!|✗|✖|×|error(?:\[\w+\])?:|ERROR\b|BUILD FAILED)"
-    r"|Exit code [1-9]|exit(?:ed with)?(?: code| status) [1-9]|\w+(?:Error|Exception): |error TS\d+",
+    r"|Exit code [1-9]|exit(?:ed with)?(?: code| status) [1-9]|\w(?:Error|Exception): |error TS\d+",
     re.M,
 )  # fmt: skip
 _TELLING = re.compile(
@@ -55,10 +55,10 @@ _TELLING = re.compile(
     r"|✕|not (?:found|equal|defined)|expected|undefined|cannot|unable)",
     re.I,
 )
-_SURELY = re.compile(r"--- FAIL|^\s*FAILED \S|^E  +\S|\w+Error: |panic: |error(?:\[\w+\]| TS\d+)?: |✗ |✕ |× ")
+_SURELY = re.compile(r"--- FAIL|^\s*FAILED \S|^E  +\S|\wError: |panic: |error(?:\[\w+\]| TS\d+)?: |✗ |✕ |× ")
 _IDLE = re.compile(
-    r"^\s*(?:Exit code \d+|\[\w+\] \$ .*|> .*|\$ .*|\S*\s*no test files\]?|ok\s.*|=+.*(?:session|short"
-    r"|FAILURES).*=+|_{3,}.*|-{3,}|\[\w+\] ERROR task failed|Traceback.*|error: Recipe .*|make: \*\*\*.*"
+    r"^\s*+(?:Exit code \d+|\[\w+\] \$ .*|> .*|\$ .*|\S*\s*no test files\]?|ok\s.*|=++(?=.*(?:session|short"
+    r"|FAILURES)).*=|_{3,}.*|-{3,}|\[\w+\] ERROR task failed|Traceback.*|error: Recipe .*|make: \*\*\*.*"
     r"|npm ERR! (?:code|errno|path).*)\s*$"
 )
 _PASTED = re.compile(
