@@ -66,8 +66,8 @@ define set_up
 	echo "Setting up $(1) with $$($$python --version)"; \
 	$$python -m venv --clear $(1) || { \
 		echo "$$python cannot make a virtualenv; on Debian and Ubuntu install the package python3-venv." >&2; exit 1; }
-	@printf 'Installing what it needs, about a minute:'
-	@{ $(1)/bin/python -m $(PIP_INSTALL) --editable "$(2)" 2>&1 && echo installed; } | { \
+	@printf 'Installing what it needs, about a minute:'; \
+	{ $(1)/bin/python -m $(PIP_INSTALL) --editable "$(2)" 2>&1 && echo installed; } | { \
 		status=1; while IFS= read -r line; do case $$line in \
 			installed) status=0 ;; \
 			Collecting*) line=$${line#Collecting }; printf ' %s' "$${line%%[!A-Za-z0-9_.-]*}" ;; \
