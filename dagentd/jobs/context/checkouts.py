@@ -3,6 +3,7 @@ for all of them, and again only where a file has changed."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -250,4 +251,14 @@ def _rules(worktree: Path) -> Rules:
 
 
 def _marks(paths: Iterable[Path | str]) -> Marks:
-    return [(str(path), str(real := beneath.real(path)), marks.seen(real)) for path in paths]
+    """Files lie in few folders: where these really are is looked up once for all of them."""
+    folders, marks_of = dict[str, Path](), list[tuple[str, str, tuple[int, ...]]]()
+    for path in map(str, paths):
+        folder, name = os.path.split(path)
+        if folder not in folders:
+            folders[folder] = beneath.real(folder)
+        real = f"{folders[folder]}/{name}"
+        if name in ("", ".", "..") or os.path.islink(real):
+            real = str(beneath.real(path))
+        marks_of.append((path, real, marks.seen(real)))
+    return marks_of
