@@ -117,7 +117,8 @@ def turns(shown: Sequence[Said], user_message: str) -> list[Turn]:
 
 def turns_json(shown: Sequence[Said], user_message: str) -> str:
     """The same as JSON. Joined at once: a large text costs most where it is copied."""
-    said = [(one.role, escaped(_label(one.role)) + one.escaped[0]) for one in shown if one.role != _SYSTEM]
+    labels = {role: escaped(_label(role)) for role in {one.role for one in shown}}
+    said = [(one.role, labels[one.role] + one.escaped[0]) for one in shown if one.role != _SYSTEM]
     pieces: list[str] = []
     for side, words in _sides(said, escaped(user_message) if user_message.strip() else ""):
         pieces += (", " if pieces else "", f'{{"role": "{side}", "content": "')
@@ -127,12 +128,13 @@ def turns_json(shown: Sequence[Said], user_message: str) -> str:
 
 
 def _sides(said: list[tuple[str, str]], user_message: str) -> list[tuple[Literal["user", "assistant"], list[str]]]:
-    """The words of each side until the other speaks, in order."""
+    """The words of each side until the other speaks, in order. Only what the assistant said is its own turn: a tool's
+    output in chat was told to it, and must not read as its own words."""
     sides: list[tuple[Literal["user", "assistant"], list[str]]] = []
     if said and said[0][0] == "assistant":
         sides.append(("user", [_ASSISTANT_FIRST]))
     for role, words in chain(said, [("user", user_message)] if user_message.strip() else []):
-        side = _side(role)
+        side: Literal["user", "assistant"] = "assistant" if role == "assistant" else "user"
         if not sides or sides[-1][0] != side:
             sides.append((side, []))
         sides[-1][1].append(words)
@@ -185,12 +187,6 @@ def _block(block: dict[str, Any]) -> str:
 
 def _mark(what: str, block: dict[str, Any], *keys: str) -> str:
     return f"[{' '.join([what, *(block[key] for key in keys if isinstance(block.get(key), str))])}]"
-
-
-def _side(role: str) -> Literal["user", "assistant"]:
-    """Only what the assistant said is its own turn: a tool's output in chat was told to it, and must not read as its
-    own words."""
-    return "assistant" if role == "assistant" else "user"
 
 
 def _label(role: str) -> str:
