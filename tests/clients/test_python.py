@@ -100,6 +100,7 @@ def test_a_subscription_ends_when_it_is_closed_or_the_daemon_is(daemon: Daemon, 
             until(lambda: heard, "an event")
             closed.close()
             reader.join()
+            assert list(closed) == [], "it has ended for whoever asks again"
             client.daemon.shutdown()
             with pytest.raises(ConnectionError):
                 for _ in left:

@@ -127,6 +127,7 @@ def test_a_worktree_is_picked_up_and_forgotten_and_picked_up_again(served: Daemo
         (sessions / "session_s1.json").write_text(json.dumps({"id": "s1", "featureId": f"f-{round}"}))
         write_chat(sessions / "chat_s1.json", round)
         until((sessions / "history_s1.jsonl").exists, "the journal")
+        rest(served)
         git(project.root, "worktree", "remove", "--force", str(other))
         until(lambda: "other" not in served.status["projects"][0]["worktrees"], "the removal")
         rest(served)

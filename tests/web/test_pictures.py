@@ -15,6 +15,7 @@ from selenium import webdriver
 
 from dagentd.cli.sample import SESSION, Sample
 from tests.e2e.daemon import Daemon
+from tests.patience import until
 from tests.web.browser import chromium as chromium
 from tests.web.browser import look_like, needs_browser
 from tests.web.browser import started as started
@@ -63,12 +64,16 @@ def test_a_picture_shows_the_page_as_it_is(
 ) -> None:
     look_like(chromium, *_SIZE)
     chromium.get(site.base + SHOWN[name])
-    words = lasting(str(chromium.execute_script(_HOME, str(shop.root.parent))))
+
+    def words() -> str:
+        return lasting(str(chromium.execute_script(_HOME, str(shop.root.parent))))
+
     chromium.execute_script("window.scrollTo(0, 0)")
     if folder := os.environ.get("PICTURES"):
-        Path(folder, f"{name}.png").write_bytes(with_words(chromium.get_screenshot_as_png(), words))
+        Path(folder, f"{name}.png").write_bytes(with_words(chromium.get_screenshot_as_png(), words()))
     kept = (DOCS / f"{name}.png").read_bytes()
-    assert words_in(kept) == words, "make the pictures anew, and look at them"
+    # What is not drawn yet has its words without the spaces between: seen in two of three runs at a load of 16.
+    until(lambda: words_in(kept) == words(), "the page as in its picture (else make it anew, and look at it)", 20)
     assert len(kept) < _LARGEST
 
 

@@ -53,6 +53,8 @@ class Connection:
     def next_event(self) -> Any:
         """The next event of what was subscribed on this connection, however long it takes."""
         with self._lock:
+            if self._socket.fileno() == -1:  # another thread was first
+                raise ConnectionError("the connection is closed")
             self._socket.settimeout(None)
             try:
                 while not self._events:
