@@ -213,9 +213,10 @@ def _text(name: str) -> str:
     return f"text of {name}, "
 
 
-def _is_right(raw: dict[str, Any]) -> bool:
-    """Whether it says what was said."""
-    return set(str(raw["content"]).split(_text(raw["id"]))) == {""}
+def _is_right(raw: Any) -> bool:
+    """Whether it says what was said. Of a line that was made of two, any part may be missing."""
+    whole = isinstance(raw, dict) and isinstance(raw.get("id"), str)
+    return whole and set(str(raw.get("content")).split(_text(raw["id"]))) == {""}
 
 
 def _in_journals(place: Place) -> set[str]:
@@ -227,14 +228,15 @@ def _in_journals(place: Place) -> set[str]:
         )
         files.append(b"".join(zlib.decompress(path.read_bytes()) for path in parts))
     held = [record for data in files for record, _, _ in reader.records(data)[0] if record.get("t") == "message"]
-    return {record["message"]["id"] for record in held if _is_right(record["message"])}
+    return {record["message"]["id"] for record in held if _is_right(record.get("message"))}
 
 
 def _in_ends(place: Place) -> set[str]:
     """Those that are whole where others that were added with them are not."""
     lines = b"\n".join(reader.records(data)[2] for data in _files(place)).split(b"\n")
     held = [reader.records(line.replace(b', "more": true', b"") + b"\n")[0] for line in lines]
-    return {one[0][0]["message"]["id"] for one in held if one and one[0][0].get("t") == "message"}
+    found = [one[0][0].get("message") for one in held if one and one[0][0].get("t") == "message"]
+    return {raw["id"] for raw in found if isinstance(raw, dict) and "id" in raw}
 
 
 def _files(place: Place) -> list[bytes]:

@@ -96,6 +96,15 @@ def racing(hostile: Hostile, places: dict[str, Put]) -> Iterator[None]:
                 disk._rename2(beside, path, disk._EXCHANGE)
 
 
+def untold(hostile: Hostile) -> dict[str, object]:
+    """The victim's files without what git's hooks, which are shell scripts, leave behind a link that came between their
+    look and their writing: a note of theirs, and another time of the folder."""
+    folders = str(hostile.victim.folder), str(hostile.victim.folder / "spool")
+    state = hostile.victim.state()
+    return {path: what for path, what in state.items() if "/probe." not in path and path not in folders}
+
+
+@pytest.mark.turns(4)
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("places", [
     {"F/sessions": to_folder, "W/.dagent": round_and_round},
@@ -121,7 +130,7 @@ def racing(hostile: Hostile, places: dict[str, Put]) -> Iterator[None]:
 ], ids=lambda places: ", ".join(f"{place} {name(put)}" for place, put in places.items()))  # fmt: skip
 def test_two_places_change_while_it_works(hostile: Hostile, places: dict[str, Put]) -> None:
     with racing(hostile, places):
-        before, end = hostile.victim.state(), time.monotonic() + SECONDS
+        before, end = untold(hostile), time.monotonic() + SECONDS
         while True:
             for act in acts(hostile.project)[:-4]:  # not what takes all away
                 try:
@@ -131,5 +140,5 @@ def test_two_places_change_while_it_works(hostile: Hostile, places: dict[str, Pu
                         raise
             if time.monotonic() > end:
                 break
-    assert hostile.victim.state() == before
+    assert untold(hostile) == before
     assert hostile.leaks() == []
