@@ -186,10 +186,12 @@ class Damage:
     def _judge(self, memory: set[str] | None = None) -> None:
         self._do("reconcile")
         told = self._do("told").result
-        history, chat = ([raw["id"] for raw in told[name]] for name in ("history", "chat"))
+        made_up = {raw["id"] for raw in told["history"]} - {*self.said}  # by an id that goes on as another text
+        assert not made_up or "damage: spliced" in self.steps, f"never said: {made_up}"
+        history, chat = ([raw["id"] for raw in told[name] if raw["id"] not in made_up] for name in ("history", "chat"))
         assert len(history) == len({*history}), "doubled"
         gone = self.gone = {*self.said} - {*history}
-        other = {raw["id"] for raw in told["history"] if not _is_right(raw)} - self.unlisted
+        other = {raw["id"] for raw in told["history"] if not _is_right(raw)} - self.unlisted - made_up
         assert not other & (self.held | (memory or set())), f"others' words: {other}"
         held = (self.held | (memory or set())) & gone
         assert not held, f"lost, though something had them: {held}"
