@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dagentd import paths
 from dagentd.adapters import clock
 from dagentd.adapters.files import atomic, disk
 from dagentd.cli import output
@@ -95,11 +97,22 @@ def _write(target: Path, data: bytes, force: bool) -> None:
         raise NotAllowed("is a folder", path=target, hint="Give the name of a file in it.")
     if disk.is_missing(target.parent):
         raise NotFound("the folder is not there", path=target.parent, hint=f"mkdir -p {target.parent}")
-    with disk.explained(target):
+    if force and _is_own(target):
+        raise NotAllowed("is in a folder of dagentd's own", path=target, hint="Choose another folder.")
+    try:
+        with disk.explained(target):
+            if force:
+                atomic.put(target, data)
+            else:
+                atomic.publish(target, [data], expect=None, sync=True)
+    except atomic.Changed:
         if force:
-            atomic.put(target, data)
-            return
-        try:
-            atomic.publish(target, [data], expect=None, sync=True)
-        except atomic.Changed:
-            raise Conflict("is there already", path=target, hint="Add --force to replace it.") from None
+            raise Conflict("was changed by another program meanwhile", path=target, hint="Try again.") from None
+        raise Conflict("is there already", path=target, hint="Add --force to replace it.") from None
+
+
+def _is_own(target: Path) -> bool:
+    """Replaced by a document, a kept journal or transcript would be lost, and with it the only copy of a session."""
+    ways = (os.path.abspath(target.parent), os.path.realpath(target.parent))
+    places = ("/.dagent/", "/.git/dagentd/", f"{paths.state_dir()}/", f"{os.path.realpath(paths.state_dir())}/")
+    return any(place in f"{way}/" for way in ways for place in places)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dagentd import paths
 from tests.conftest import SampleProject, git
 from tests.e2e.daemon import Daemon
 from tests.e2e.dagentd import dagentd, dagentd_json
@@ -69,6 +70,18 @@ def test_a_file_is_not_overwritten_unless_that_is_meant(root: Path, tmp_path: Pa
     assert "is not a regular file" in dagentd("export", PM, "-o", "/dev/null", "--force", cwd=root, status=1)
     assert "no session none" in dagentd("export", "none", cwd=root, status=1)
     assert [each.name for each in tmp_path.iterdir() if "tmp" in each.name] == []
+
+
+def test_nothing_of_our_own_is_replaced(root: Path, project: SampleProject, tmp_path: Path) -> None:
+    """A kept journal may be all that is left of a session whose worktree is gone."""
+    (kept,) = (root / ".git" / "dagentd" / "kept").glob(f"{PM}*.jsonl")
+    (tmp_path / "link").symlink_to(kept.parent)
+    journal = next(project.worktree.rglob("*.jsonl"))
+    for path in (kept, tmp_path / "link" / kept.name, journal, paths.registry_file()):
+        told = dagentd("export", PM, "-o", str(path), "--force", cwd=root, status=1)
+        assert "is in a folder of dagentd's own" in told
+    git(root, "worktree", "remove", "--force", str(project.worktree))
+    assert len(dagentd_json("export", PM, cwd=root)["messages"]) == 4
 
 
 def test_one_whose_worktree_is_gone(root: Path, project: SampleProject) -> None:
