@@ -74,7 +74,7 @@ class _Book:
     @classmethod
     def read(cls) -> _Book:
         try:
-            raw = jsontext.decode_object(fileio.read(_path()))
+            raw = jsontext.decode_object(fileio.read(_path(), fileio.CHAT_LIMIT))
             known = [Connection(each["agent"], each["worktree"] and Path(each["worktree"]), each["at"])
                      for each in raw["connections"]]  # fmt: skip
             before = {
@@ -179,10 +179,11 @@ def disconnect(found: Connection) -> Disconnected:
     """By the agent's own commands, if it is there; what they leave of us in its settings goes too."""
     book = _Book.read()
     book.connections = [each for each in book.connections if not each.is_for(found.agent, found.worktree)]
-    refused = _uninstall(found, last=all(each.agent != found.agent for each in book.connections))
-    needed = {path for each in book.connections for path in each.settings}
-    mine = [path for path in found.settings if path not in needed]
-    done = {path: settings_files.undo(path, book.before.pop(path, None), _take_out) for path in mine}
+    last = all(each.agent != found.agent for each in book.connections)
+    refused = _uninstall(found, last)
+    *own, host = found.settings  # the agent's may have been in another folder then: CLAUDE_CONFIG_DIR, CODEX_HOME
+    mine = [path for path in book.before if path in own or (last and path.name == host.name)]
+    done = {path: settings_files.undo(path, book.before.pop(path), _take_out) for path in mine}
     left = [path for path in found.host.left() if path in book.new and not disk.is_missing(path)]
     book.write()
     if not book.connections:
@@ -208,11 +209,18 @@ def _uninstall(found: Connection, last: bool) -> str:
 
 def _declare(fields: dict[str, Any]) -> None:
     source = {"source": "directory", "path": str(plugins.market("claude-code"))}
-    fields.setdefault("extraKnownMarketplaces", {})[NAME] = {"source": source}
+    _entries(fields, "extraKnownMarketplaces")[NAME] = {"source": source}
 
 
 def _enable(fields: dict[str, Any]) -> None:
-    fields.setdefault("enabledPlugins", {})[ID] = True
+    _entries(fields, "enabledPlugins")[ID] = True
+
+
+def _entries(fields: dict[str, Any], table: str) -> dict[str, Any]:
+    held = fields.setdefault(table, {})
+    if not isinstance(held, dict):
+        raise jsontext.Undecodable(f"{table} must be an object, not {jsontext.kind(held)}")
+    return held
 
 
 def _take_out(fields: dict[str, Any]) -> None:

@@ -4,8 +4,10 @@ A file that has nothing else than before is given its bytes back; what the user 
 
 from __future__ import annotations
 
+import contextlib
+import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +27,11 @@ def read(path: Path) -> bytes | None:
 
 
 def edit(path: Path, change: Edit) -> None:
-    """In JSON, by ourselves; the other fields keep their order."""
+    """In JSON, by ourselves; the other fields keep their order. `change` raises where ours cannot be put."""
     before = read(path)
     fields = _parsed(path, before)
-    change(fields)
+    with _sensible(path):
+        change(fields)
     _put(path, before, jsontext.pretty(fields))
 
 
@@ -42,7 +45,7 @@ def undo(path: Path, before: bytes | None, without_ours: Edit) -> bool:
     without_ours(fields)
     for name in [name for name, value in fields.items() if value == {} and name not in was]:
         del fields[name]
-    if fields == was:
+    if _same(fields, was):
         _put(path, now, before)
         return True
     if fields != there and path.suffix == ".json":
@@ -51,12 +54,24 @@ def undo(path: Path, before: bytes | None, without_ours: Edit) -> bool:
 
 
 def _parsed(path: Path, data: bytes | None) -> Object:
-    try:
+    with _sensible(path):
         if path.suffix == ".toml":
-            return tomllib.loads((data or b"").decode())
+            return tomllib.loads((data or b"").decode("utf-8-sig"))
         return jsontext.decode_object(data) if data is not None and data.strip() else {}
-    except (jsontext.Undecodable, ValueError) as error:
+
+
+@contextlib.contextmanager
+def _sensible(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
         raise CorruptFile(f"makes no sense: {error}", path=path, hint="Mend it, and try again.") from None
+
+
+def _same(one: Object, other: Object) -> bool:
+    """In whatever order. To Python, 1 and true are the same."""
+    first, second = (json.dumps(each, sort_keys=True, default=str) for each in (one, other))
+    return first == second
 
 
 def _put(path: Path, before: bytes | None, after: bytes | None) -> None:
@@ -64,7 +79,7 @@ def _put(path: Path, before: bytes | None, after: bytes | None) -> None:
     with disk.explained(path):
         if after is None:
             disk.remove(path)
-            if not any(path.parent.iterdir()):
+            if not path.parent.is_symlink() and not any(path.parent.iterdir()):
                 disk.remove_folder(path.parent)
             return
         disk.make_folders(path.parent)

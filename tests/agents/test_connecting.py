@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dagentd import paths
-from dagentd.agents import connecting, plugins
+from dagentd.agents import connecting, plugins, settings_files
 from dagentd.errors import CorruptFile, NotAllowed, NotFound
 from tests.e2e.daemon import Daemon
 
@@ -83,6 +83,76 @@ def test_settings_that_make_no_sense_are_left_alone(settings: Path) -> None:
     with pytest.raises(CorruptFile, match=r"settings\.json"):
         connecting.connect("claude-code", None)
     assert settings.read_text() == "{ // mine"
+
+
+@pytest.mark.parametrize(
+    "odd", [b'{"enabledPlugins": null}', b'{"enabledPlugins": ["a"]}', b'{"extraKnownMarketplaces": "x"}']
+)
+def test_entries_of_a_kind_that_ours_cannot_join_are_left_alone(settings: Path, odd: bytes) -> None:
+    settings.parent.mkdir()
+    settings.write_bytes(odd)
+    with pytest.raises(CorruptFile, match=r"must be an object, not (null|a list|a text)"):
+        connecting.connect("claude-code", None)
+    assert settings.read_bytes() == odd and connecting.connections() == []
+
+
+def test_one_that_became_true_is_not_one_as_before(settings: Path) -> None:
+    settings.parent.mkdir()
+    settings.write_bytes(b'{"a": 1}')
+    made = connecting.connect("claude-code", None)
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "a": True}))
+    assert connecting.disconnect(made).settings == {settings: False}
+    assert json.loads(settings.read_text()) == {"a": True} and "true" in settings.read_text()
+
+
+@pytest.mark.parametrize("there", [b"{}", b'{"permissions": {}}', b'{"theme": "dark"}'])
+def test_settings_are_undone_in_the_folder_they_were_connected_in(
+    settings: Path, there: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CLAUDE_CONFIG_DIR may be another one since: what lies there was never ours to touch."""
+    settings.parent.mkdir()
+    settings.write_bytes(_ODD)
+    made, other = connecting.connect("claude-code", None), tmp_path / "other" / "settings.json"
+    other.parent.mkdir()
+    other.write_bytes(there)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(other.parent))
+    assert connecting.disconnect(made).settings == {settings: True}
+    assert settings.read_bytes() == _ODD and other.read_bytes() == there
+
+
+def test_settings_in_two_folders_are_undone_in_both(
+    settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.parent.mkdir()
+    settings.write_bytes(_ODD)
+    connecting.connect("claude-code", None)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "other"))
+    made, other = connecting.connect("claude-code", None), tmp_path / "other" / "settings.json"
+    assert connecting.disconnect(made).settings == {settings: True, other: True}
+    assert settings.read_bytes() == _ODD and not other.exists()
+
+
+def test_settings_of_codex_may_begin_with_a_mark_of_their_order(tmp_path: Path) -> None:
+    config, before = tmp_path / "config.toml", b'\xef\xbb\xbfmodel = "o"\r\n'
+    config.write_bytes(b"model = 'o'\n")
+    assert settings_files.undo(config, before, lambda _: None) and config.read_bytes() == before
+
+
+def test_large_settings_are_given_back(settings: Path) -> None:
+    """What was in them is noted as base64, which is a third longer than what may be read of a document."""
+    large = b'{"a": "' + b"x" * (13 << 20) + b'"}'
+    settings.parent.mkdir()
+    settings.write_bytes(large)
+    connecting.disconnect(connecting.connect("claude-code", None))
+    assert settings.read_bytes() == large and connecting.connections() == []
+
+
+def test_a_folder_of_settings_that_is_a_link_stays(settings: Path, tmp_path: Path) -> None:
+    (tmp_path / "dotfiles").mkdir()
+    settings.parent.symlink_to(tmp_path / "dotfiles")
+    made = connecting.connect("claude-code", None)
+    assert connecting.disconnect(made).settings == {settings: True}
+    assert settings.parent.is_symlink() and list(settings.parent.iterdir()) == []
 
 
 def test_settings_that_are_gone_stay_gone(settings: Path) -> None:
