@@ -80,7 +80,10 @@ def _put_back(part: Part, target: Path) -> Path:
     with disk.explained(target):
         disk.make_folders(target.parent)
         with part.opened() as stream:
-            atomic.publish(target, iter(lambda: stream.read(_PIECE), b""), expect=None, sync=True)
+            try:
+                atomic.publish(target, iter(lambda: stream.read(_PIECE), b""), expect=None, sync=True)
+            except atomic.Changed:  # a folder or a FIFO is no conversation of the agent, and in the way
+                raise Conflict("is there already", path=target, hint="Move it away, and try again.") from None
     return target
 
 
@@ -115,13 +118,16 @@ def forget(
 
 
 def expired(sessions: Sessions, days: int) -> list[str]:
-    """Those without a new line for so many days that their agent has deleted."""
+    """Those without a new line for so many days that their agent has deleted. Where it has none at all, its folder may
+    be away for a while, as a home that is not mounted, and nothing is taken for deleted."""
     before = time.time() - days * 86_400
-    return [
-        kept.id
+    over = [
+        kept
         for kept in sessions.all()
         if kept.parent is None and not sessions.is_present(kept) and all(part.changed() < before for part in kept.parts)
     ]
+    has_any = {agent: bool(finding.look([agent]).files) for agent in {kept.agent for kept in over}}
+    return [kept.id for kept in over if has_any[kept.agent]]
 
 
 def leave(folder: Path) -> None:

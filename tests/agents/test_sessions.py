@@ -384,6 +384,16 @@ def test_nothing_is_put_back_through_a_link(
     assert list(outside.iterdir()) == [] and not place.path().exists()
 
 
+@pytest.mark.parametrize("kind", ["folder", "fifo"])
+def test_what_is_in_the_place_of_a_deleted_one_is_named(place: Place, kind: str) -> None:
+    place.say(user("hello", place.root))
+    place.path().unlink()
+    place.path().mkdir() if kind == "folder" else os.mkfifo(place.path())
+    with pytest.raises(Conflict, match="is there already"):
+        removing.restore(place.following, place.sessions, CLAUDE)
+    assert [path.name for path in place.path().parent.iterdir()] == [place.path().name]
+
+
 def test_one_is_put_back_where_the_folder_of_all_is_a_link(place: Place, tmp_path: Path) -> None:
     place.say(user("hello", place.root))
     shutil.move(place.home / ".claude", tmp_path / "dotfiles")
@@ -428,6 +438,18 @@ def test_one_that_is_nowhere_else_expires_only_where_that_is_asked_for(place: Pl
 
 def holding(folder: Path, text: bytes) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and text in path.read_bytes()]
+
+
+@pytest.mark.parametrize("instead", ["nothing", "an empty folder"])
+def test_none_expires_while_the_agents_folder_is_away(place: Place, instead: str) -> None:
+    """A home that is not mounted just now: its agent has not deleted them."""
+    place.say(user("hello", place.root))
+    long_ago(place.sessions.find(CLAUDE).parts[0].path)
+    folder = place.path().parent.parent
+    folder.rename(folder.with_name("away"))
+    if instead == "an empty folder":
+        folder.mkdir()
+    assert removing.expired(place.sessions, 30) == []
 
 
 def test_one_that_is_forgotten_while_it_is_taken_in_stays_forgotten(
