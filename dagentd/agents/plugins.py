@@ -46,7 +46,7 @@ def _claude() -> Path:
 
 
 def _codex() -> Path:
-    return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+    return Path(os.path.abspath(os.environ.get("CODEX_HOME") or Path.home() / ".codex"))  # Codex takes it from here too
 
 
 def _claude_left() -> list[Path]:

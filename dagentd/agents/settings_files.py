@@ -45,7 +45,7 @@ def undo(path: Path, before: bytes | None, without_ours: Edit) -> bool:
     without_ours(fields)
     for name in [name for name, value in fields.items() if value == {} and name not in was]:
         del fields[name]
-    if _same(fields, was):
+    if _same(fields, was) and (path.suffix != ".toml" or _notes(now) == _notes(before or b"")):
         _put(path, now, before)
         return True
     if fields != there and path.suffix == ".json":
@@ -72,6 +72,11 @@ def _same(one: Object, other: Object) -> bool:
     """In whatever order. To Python, 1 and true are the same."""
     first, second = (json.dumps(each, sort_keys=True, default=str) for each in (one, other))
     return first == second
+
+
+def _notes(data: bytes) -> list[bytes]:
+    """The comments in TOML: a user may have added some, which no value tells of."""
+    return [line.strip() for line in data.splitlines() if b"#" in line]
 
 
 def _put(path: Path, before: bytes | None, after: bytes | None) -> None:

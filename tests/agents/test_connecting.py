@@ -138,6 +138,19 @@ def test_settings_of_codex_may_begin_with_a_mark_of_their_order(tmp_path: Path) 
     assert settings_files.undo(config, before, lambda _: None) and config.read_bytes() == before
 
 
+@pytest.mark.parametrize("before", [None, b'model = "o"\n', b'# old\nmodel = "o"\n'])
+def test_what_a_user_noted_in_codexs_settings_stays(tmp_path: Path, before: bytes | None) -> None:
+    config, now = tmp_path / "config.toml", b"# mine\n" + (b'model = "o"\n' if before else b"")
+    config.write_bytes(now)
+    assert not settings_files.undo(config, before, lambda _: None) and config.read_bytes() == now
+
+
+def test_codexs_folder_is_the_one_it_was_wherever_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEX_HOME", "mine")
+    monkeypatch.chdir(tmp_path)
+    assert plugins.HOSTS["codex"].settings() == tmp_path / "mine" / "config.toml"
+
+
 def test_large_settings_are_given_back(settings: Path) -> None:
     """What was in them is noted as base64, which is a third longer than what may be read of a document."""
     large = b'{"a": "' + b"x" * (13 << 20) + b'"}'
