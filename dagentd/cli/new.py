@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shlex
 from pathlib import Path
 from typing import get_args
 
@@ -11,9 +13,9 @@ import click
 from dagentd.adapters import git
 from dagentd.adapters.git import command
 from dagentd.cli import output
-from dagentd.cli.project import json_option, project_option
+from dagentd.cli.project import json_option, project_option, worktrees_of
 from dagentd.cli.verbs import Verbs, asking
-from dagentd.errors import NotFound
+from dagentd.errors import DagentdError, NotFound
 from dagentd.model import ids
 from dagentd.model.project import Project
 
@@ -32,7 +34,8 @@ def new(feature: str, task: str | None, role: str, may_add: bool, where: Path, a
     """Make a session, and its feature if there is none.
 
     The feature is in the worktree .dagent-worktrees/FEATURE. Where that is not there either, it asks whether git shall
-    make it, with a branch of the same name. A session that is there already stays as it is.
+    make it, with a branch of the same name; a link there to a worktree that you keep elsewhere will do too. A session
+    that is there already stays as it is.
     """
     project = git.project_at(where)
     with asking(where) as verbs:
@@ -52,16 +55,34 @@ def make_sure_of(feature: str, project: Project, verbs: Verbs, yes: bool) -> Non
     if any(each["id"] == feature for each in verbs.call("feature.list")["features"]):
         return
     place = project.root / ".dagent-worktrees" / feature
-    if not os.path.lexists(place):
+    if not os.path.lexists(place) and feature not in worktrees_of(project.root, verbs.call):  # kept elsewhere
         _add_worktree(feature, project, place, yes)
     verbs.call("feature.create", featureId=feature)
 
 
 def _add_worktree(feature: str, project: Project, place: Path, yes: bool) -> None:
     made = command.worktree_to_add(project.root, place, feature)
-    words = " ".join(("git", *made)).replace(f"{project.root}/", "")
+    there = () if os.path.samefile(".", project.root) else ("-C", str(project.root))
+    words = shlex.join(("git", *there, *(each.removeprefix(f"{project.root}/") for each in made)))
     if not yes and not output.can_ask():
         raise NotFound(f"there is no worktree for {feature}", path=place, hint=f"Add --yes, or run `{words}`.")
     if not yes:
         output.make_sure(f"There is no worktree for {feature}. Run `{words}`?")
-    command.change(project.root, *made)
+    try:
+        command.change(project.root, *made)
+    except DagentdError as error:
+        with contextlib.suppress(DagentdError):  # of another worktree: git's own words matter here
+            error.hint = _remedy(feature, project, place) or error.hint
+        raise
+
+
+def _remedy(feature: str, project: Project, place: Path) -> str:
+    """Git says why it refused; how one goes on, where we know."""
+    if git.head(project.root).commit is None:
+        return "There is no commit yet: `git commit --allow-empty -m Begin` makes one."
+    linked = git.linked_worktrees(project.common_dir).values()
+    if there := [each for each in linked if git.head(each).branch == feature]:
+        folder, here, elsewhere = (shlex.quote(str(path)) for path in (place.parent, place, there[0]))
+        words = f"mkdir -p {folder} && ln -s {elsewhere} {here}"
+        return f"To have the feature in that worktree: `{words}`, then the same command again."
+    return ""

@@ -37,6 +37,18 @@ def test_one_is_made_in_the_worktree_of_its_name(store: Store, worktree: Path) -
     assert session.folder.journal.name == "history_pm-feature-pay.jsonl"
 
 
+def test_one_is_made_by_the_name_of_a_link_to_its_worktree(
+    store: Store, project: SampleProject, tmp_path: Path
+) -> None:
+    git(project.root, "worktree", "add", "-q", "-b", "pay", str(tmp_path / "elsewhere"))
+    (project.root / ".dagent-worktrees" / "pay").symlink_to(tmp_path / "elsewhere")
+    (project.root / ".dagent-worktrees" / "home").symlink_to(project.root)
+    made = store.maker.make_feature("pay")
+    assert (made.id, made.tree.worktree) == ("pay", tmp_path / "elsewhere")
+    with pytest.raises(NotFound):
+        store.maker.make_feature("home")
+
+
 def test_without_a_worktree_it_says_who_makes_one(store: Store) -> None:
     with pytest.raises(NotFound) as told:
         store.maker.make_feature("pay")

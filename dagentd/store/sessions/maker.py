@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dagentd.adapters import clock
-from dagentd.adapters.files import disk, fileio
+from dagentd.adapters.files import beneath, disk, fileio
 from dagentd.errors import Conflict, DagentdError, InvalidInput, NotFound
 from dagentd.formats.shape import Converted
 from dagentd.model import ids, jsontext, records, times
@@ -130,9 +130,9 @@ class SessionMaker:
             raise Conflict("this feature is there already", path=there[0].path, hint=f"dagentd new {feature_id}")
         project = self._resources.project
         place = project.root / layout.WORKTREES / feature_id
-        found = [
-            tree for tree in layout.checkouts(project) if tree.name == feature_id and tree.worktree != project.root
-        ]
+        linked = beneath.real(place)  # it may be a link to a worktree of another name
+        others = [tree for tree in layout.checkouts(project) if tree.worktree != project.root]
+        found = [tree for tree in others if tree.name == feature_id or tree.worktree == linked]
         if not found:
             told = f"feature {feature_id} has no worktree"
             raise NotFound(told, path=place, hint=f"dagentd new {feature_id}")

@@ -1,0 +1,45 @@
+"""`dagentd new` where git has its own mind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import git
+from tests.e2e.dagentd import dagentd
+
+
+@pytest.fixture
+def elsewhere(repo: Path, tmp_path: Path) -> Path:
+    """A worktree of branch `pay`, not in .dagent-worktrees."""
+    git(repo, "worktree", "add", "-q", "-b", "pay", str(tmp_path / "else where"))
+    return tmp_path / "else where"
+
+
+def test_the_words_for_git_are_right_from_any_folder(repo: Path) -> None:
+    (repo / "src").mkdir()
+    told = dagentd("new", "pay", cwd=repo / "src", status=1)
+    assert told.endswith(f"run `git -C {repo} worktree add -b pay .dagent-worktrees/pay`.\n")
+    assert "run `git worktree add -b pay .dagent-worktrees/pay`" in dagentd("new", "pay", cwd=repo, status=1)
+
+
+def test_without_a_commit_it_says_how_there_is_one(repo: Path) -> None:
+    git(repo, "symbolic-ref", "HEAD", "refs/heads/unborn")  # where there is no branch at all, a newer git helps itself
+    assert "`git commit --allow-empty -m Begin` makes one." in dagentd("new", "pay", "--yes", cwd=repo, status=1)
+
+
+def test_a_branch_that_is_checked_out_elsewhere_can_have_its_feature_there(repo: Path, elsewhere: Path) -> None:
+    link = repo / ".dagent-worktrees" / "pay"
+    told = dagentd("new", "pay", "--yes", cwd=repo, status=1)
+    assert f"ln -s '{elsewhere}' {link}`, then the same" in told
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(elsewhere)
+    assert f"in {elsewhere}." in dagentd("new", "pay", cwd=repo)
+
+
+def test_the_name_of_a_worktree_behind_a_link_is_known_too(repo: Path, elsewhere: Path) -> None:
+    (repo / ".dagent-worktrees").mkdir()
+    (repo / ".dagent-worktrees" / "pay").symlink_to(elsewhere.rename(elsewhere.with_name("cash")))
+    git(repo, "worktree", "repair", str(elsewhere.with_name("cash")))
+    assert f"in {elsewhere.with_name('cash')}." in dagentd("new", "cash", cwd=repo)
