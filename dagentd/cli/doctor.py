@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import textwrap
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dagentd import paths
+from dagentd.adapters import git
 from dagentd.cli import output
 from dagentd.cli.project import json_option
 from dagentd.doctor.examination import Answer, examine
 from dagentd.doctor.kinds import Level, kind_of
+from dagentd.errors import DagentdError
 from dagentd.model import oneline
 from dagentd.model.problem import Problem
+from dagentd.store.registry import Registry
 
 if TYPE_CHECKING:
     from dagentd.doctor.mending import Mended
@@ -78,6 +84,15 @@ def _tell(answer: Answer, found: list[Problem], mended: list[Mended]) -> None:
     output.line(_summed_up(answer, found))
     if any(kind_of(each.id).mend for each in found) and not mended:
         output.line("`dagentd doctor --fix` mends what is marked with *.")
+    with contextlib.suppress(DagentdError, OSError):  # no repository is here, or which are registered cannot be read
+        _tell_if_unknown(git.project_at(Path.cwd()).root, answer)
+
+
+def _tell_if_unknown(here: Path, answer: Answer) -> None:
+    """Who asks in a repository takes the answer to be about that."""
+    known = answer.served | {str(each.project.root) for each in Registry(paths.registry_file()).projects()}
+    if str(here) not in known:
+        output.line(f"{here} is not registered, so nothing in it was looked at: `dagentd init` has it served.")
 
 
 def _tell_one(problem: Problem) -> None:

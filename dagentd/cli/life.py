@@ -20,6 +20,10 @@ from dagentd.errors import Conflict, HungUp, NotRunning, Unreachable
 from dagentd.rpc.client import Client
 
 _PATIENCE = 10.0  # seconds for a daemon that was told to stop
+_NO_WORKTREES = (
+    "0 worktrees: only those in .dagent-worktrees are counted, where features are; `dagentd new FEATURE` makes one. "
+    "`dagentd agents` says what is kept of conversations elsewhere."
+)
 
 
 @click.command()
@@ -128,8 +132,8 @@ def _pid() -> int | None:
 def status(as_json: bool) -> int:
     """Show what the daemon does and what is wrong.
 
-    Of each project it says what dagentd takes on the disk: journals, journals kept of sessions whose worktree is gone,
-    and backups, with what was set aside because it could not be used.
+    Of each project it says how many worktrees are in .dagent-worktrees, and what dagentd takes on the disk: journals,
+    journals kept of sessions whose worktree is gone, and backups, with what was set aside because it could not be used.
 
     The exit status is 1 if it is degraded, 3 if it does not run.
     """
@@ -173,6 +177,8 @@ def _print_status(found: dict[str, Any]) -> None:
                Column("dagentd")]  # fmt: skip
     served = map(_project, found.get("projects", ()))
     output.table(columns, served, empty="No projects: add one with `dagentd init PATH`.")
+    if any(each.get("worktrees") == [] for each in found.get("projects", ())):
+        output.line(_NO_WORKTREES)
     problems = [*found.get("problems", ()), *queues.get("failing", ())]
     if problems:
         output.line()

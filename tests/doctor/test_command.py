@@ -14,9 +14,10 @@ from dagentd.doctor import project_checks
 from dagentd.doctor.examination import examine
 from dagentd.doctor.kinds import KINDS, kind_of
 from dagentd.jobs import hooks
-from tests.conftest import SampleProject
+from tests.conftest import SampleProject, git
 from tests.doctor.patient import PM, Patient, doctor
 from tests.e2e.daemon import Daemon
+from tests.e2e.dagentd import dagentd
 from tests.permissions import mode
 
 KEYS = ["id", "message", "path", "hint", "since", "level", "cause", "fix", "fixable"]
@@ -63,6 +64,13 @@ def test_on_a_machine_that_never_saw_dagentd() -> None:
     done = doctor()
     assert (done.returncode, done.stdout, done.stderr) == (0, "No daemon answers. Nothing is wrong.\n", "")
     assert not Path(os.environ["XDG_STATE_HOME"], "dagentd").exists()
+
+
+def test_in_a_repository_that_is_not_registered(patient: Patient, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    git(tmp_path, "init", "-q", str(other))
+    assert f"{other} is not registered" in dagentd("doctor", cwd=other, status=1)
+    assert "is not registered" not in dagentd("doctor", cwd=patient.root, status=1)
 
 
 def test_problems_and_notes_in_words(patient: Patient) -> None:

@@ -1,4 +1,4 @@
-"""`dagentd new` where git has its own mind."""
+"""`dagentd new` where git has its own mind, and `dagentd status` of worktrees that are no features'."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import git
+from tests.e2e.daemon import Daemon, until
 from tests.e2e.dagentd import dagentd
 
 
@@ -43,3 +44,11 @@ def test_the_name_of_a_worktree_behind_a_link_is_known_too(repo: Path, elsewhere
     (repo / ".dagent-worktrees" / "pay").symlink_to(elsewhere.rename(elsewhere.with_name("cash")))
     git(repo, "worktree", "repair", str(elsewhere.with_name("cash")))
     assert f"in {elsewhere.with_name('cash')}." in dagentd("new", "cash", cwd=repo)
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_status_says_which_worktrees_it_counts(daemon: Daemon, repo: Path) -> None:
+    daemon.run(repo)
+    assert "only those in .dagent-worktrees are counted" in dagentd("status", cwd=repo)
+    git(repo, "worktree", "add", "-q", "-b", "login", ".dagent-worktrees/login")
+    until(lambda: "are counted" not in dagentd("status", cwd=repo), "the new worktree")
