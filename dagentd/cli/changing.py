@@ -11,7 +11,7 @@ from dagentd import oneshot, paths
 from dagentd.adapters import git
 from dagentd.agents import removing
 from dagentd.cli import output
-from dagentd.cli.naming import lost_session_argument, session_argument
+from dagentd.cli.naming import lost_session_argument, past_session_argument, session_argument
 from dagentd.cli.new import make_sure_of, yes_option
 from dagentd.cli.project import (
     json_option,
@@ -178,7 +178,7 @@ def restore(session: str, feature: str | None, worktree: str | None, may_add: bo
 
 
 @click.command()
-@session_argument
+@past_session_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @project_option
 def forget(session: str, yes: bool, where: Path) -> int:

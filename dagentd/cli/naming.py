@@ -26,10 +26,15 @@ def session_argument(command: Command) -> Command:
 
 def lost_session_argument(command: Command) -> Command:
     """For what brings one back: those that are gone are meant first."""
-    return click.argument("session")(by_any_part(command, gone_first=True))
+    return click.argument("session")(by_any_part(command, gone_first=True, begins=False))
 
 
-def by_any_part(command: Command, *, gone_first: bool = False) -> Command:
+def past_session_argument(command: Command) -> Command:
+    """For what removes one: who wants none is not told how to make one."""
+    return click.argument("session")(by_any_part(command, begins=False))
+
+
+def by_any_part(command: Command, *, gone_first: bool = False, begins: bool = True) -> Command:
     """The command with the whole id of its `session`. Only where there is none of that name are the others looked
     through, so that who types whole ids does not wait for a list; nothing has been done by then."""
 
@@ -40,22 +45,23 @@ def by_any_part(command: Command, *, gone_first: bool = False) -> Command:
         except DagentdError as error:
             if error.code != NotFound.code or session is None:
                 raise
-            whole = session_meant_by(session, where, error, sure=bool(given.get("yes")), gone_first=gone_first)
+            sure = bool(given.get("yes"))
+            whole = session_meant_by(session, where, error, sure=sure, gone_first=gone_first, begins=begins)
         return command(session=whole, where=where, **given)
 
     return named
 
 
 def session_meant_by(
-    typed: str, where: Path, unknown: DagentdError, *, sure: bool = False, gone_first: bool = False
+    typed: str, where: Path, unknown: DagentdError, *, sure: bool = False, gone_first: bool = False, begins: bool = True
 ) -> str:
     """The one that has the typed in its id, first of those that are there. Else the error, with a better hint; so too
     where nobody will be asked before something is removed."""
     with asking(where) as verbs:
         there = {each["id"]: each for each in verbs.call("session.list")["sessions"]}
         gone = {each["id"]: each for each in verbs.call("session.list", status="gone")["sessions"]}
-        begin = "" if there or gone else how_to_begin(where, verbs.call)
-        bare = typed in worktrees_of(where, verbs.call)
+        begin = how_to_begin(where, verbs.call) if begins and not there and not gone else ""
+        bare = begins and typed in worktrees_of(where, verbs.call)
     if typed in there or typed in gone:
         raise unknown
     first, then = (gone, there) if gone_first else (there, gone)

@@ -10,8 +10,8 @@ import click
 from dagentd.cli import output
 from dagentd.cli.naming import by_any_part
 from dagentd.cli.output import Column
-from dagentd.cli.project import json_option, project_option
-from dagentd.cli.verbs import ask
+from dagentd.cli.project import how_to_begin, json_option, project_option
+from dagentd.cli.verbs import ask, asking
 
 _PATIENCE = 600.0  # seconds: the first search of all indexes every message
 _NOTHING = "Nothing found. All words must occur in one message: try fewer, or others."
@@ -36,16 +36,23 @@ def search(query: tuple[str, ...], session: str | None, limit: int, where: Path,
     if as_json:
         output.print_json(found)
     else:
-        _print(found["hits"])
+        _print(found["hits"], "" if found["hits"] else _nothing(where))
     for each in unread:
         output.error(f"{each['path']}: {each['message']}" if each["path"] else each["message"], each["hint"])
     return 1 if unread else 0
 
 
-def _print(found: list[dict[str, Any]]) -> None:
+def _nothing(where: Path) -> str:
+    with asking(where) as verbs:
+        if any(verbs.call("session.list", status=each)["sessions"] for each in (None, "gone")):
+            return _NOTHING
+        return f"There is nothing to search yet. {how_to_begin(where, verbs.call)}"
+
+
+def _print(found: list[dict[str, Any]], none: str) -> None:
     columns = [Column("session", style="cyan"), Column("role"), Column("when"), Column("", wrap=True)]
     rows = ((_session(hit), hit["role"], _when(hit["timestamp"]), hit["snippet"]) for hit in found)
-    output.table(columns, rows, empty=_NOTHING)
+    output.table(columns, rows, empty=none)
 
 
 def _session(hit: dict[str, Any]) -> str:

@@ -77,6 +77,11 @@ def test_the_name_of_a_worktree_without_a_session_says_how_one_is_made(here: Pat
     assert "`dagentd new feat-logout` makes one" in told
 
 
+@pytest.mark.parametrize("command", ["forget", "restore"])
+def test_who_wants_none_is_not_told_how_to_make_one(repo: Path, command: str) -> None:
+    assert "dagentd new" not in dagentd(command, "login", cwd=repo, status=1)
+
+
 def test_outside_of_a_repository(tmp_path: Path) -> None:
     told = dagentd("sessions", cwd=tmp_path, status=1)
     assert told == "dagentd: .: is not in a git repository\nRun `git init` there, or give another path.\n"

@@ -56,6 +56,11 @@ def snapshot(*roots: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for root in roots for path in sorted(root.rglob("*")) if path.is_file()}
 
 
+def test_where_nothing_was_said_yet(repo: Path) -> None:
+    told = dagentd("search", "plan", cwd=repo)
+    assert told == "There is nothing to search yet. `dagentd new FEATURE` makes one, with a worktree for it.\n"
+
+
 def _looks_right(here: Path) -> None:
     assert dagentd("search", "plan", cwd=here) == (
         "session                role  when\npm-feature-feat-login  user  2026-01-17  «Plan» the login form\n"
