@@ -13,7 +13,7 @@ import click
 from dagentd.adapters import git
 from dagentd.cli import output
 from dagentd.cli.output import Column
-from dagentd.cli.project import json_option
+from dagentd.cli.project import json_option, there
 from dagentd.errors import DagentdError, Unreachable
 from dagentd.jobs import hooks as job
 from dagentd.jobs.hooks.hook_changes import Line
@@ -87,7 +87,7 @@ def tell_installed(report: job.Report) -> None:
     folders = sorted({str(_place(line)) for line in report.lines if line.state == "installed"})
     if folders:
         output.line(f"- git tells about commits, checkouts, merges and rebases: hooks in {', '.join(folders)}. "
-                    "`dagentd hooks uninstall` takes them away alone.")  # fmt: skip
+                    f"`dagentd hooks uninstall{there(report.lines[0].worktree)}` takes them away alone.")  # fmt: skip
     left = _reasons(line for line in report.lines if line.state != "by hand")
     for where, reason, hint in left[:_MOST]:
         output.line(f"- No hook of ours in {where}: {reason}. {hint}")
@@ -120,7 +120,7 @@ def _show(lines: list[Line], last: str) -> None:
         if hint:
             output.line(f"  {hint}")
     if any(line.state in ("missing", "outdated") for line in lines):
-        output.line("Install them with: dagentd hooks install")
+        output.line(f"Install them with: dagentd hooks install{there(lines[0].worktree)}")
     if last:
         output.line(last)
 

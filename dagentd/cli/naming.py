@@ -73,7 +73,7 @@ def session_meant_by(
         told = f"{typed} is in the names of several sessions: {', '.join(found[:_LISTED])}{more}"
         raise Conflict(told, hint="Give a part that only one of them has.")
     near = found or ([] if bare else _nearest(typed, {**gone, **there}))
-    begin = begun_in(typed) if bare else begin
+    begin = begun_in(typed, where) if bare else begin
     hint = f"Did you mean {' or '.join(near)}? `dagentd sessions` lists all." if near else begin or unknown.hint
     raise NotFound(unknown.message, path=unknown.path, hint=hint) from None
 

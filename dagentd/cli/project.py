@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -12,6 +14,7 @@ import click
 from dagentd import paths
 from dagentd.adapters import git
 from dagentd.cli import output
+from dagentd.errors import DagentdError
 from dagentd.model.problem import Problem
 from dagentd.model.project import Project
 
@@ -51,15 +54,23 @@ def worktrees_of(where: Path, asked: Callable[..., Any]) -> list[str]:
     return [name for each in mine for name in each["worktrees"]]
 
 
-def begun_in(worktree: str) -> str:
-    return f"`dagentd new {worktree}` makes one in the worktree {worktree}."
+def there(where: Path, before: str = "") -> str:
+    """Makes a command that is typed here one about the repository there."""
+    with contextlib.suppress(DagentdError, OSError):  # we are in no repository
+        if git.project_at(Path()).root == git.project_at(where).root:
+            return ""
+    return f" {before}{shlex.quote(str(where))}"
+
+
+def begun_in(worktree: str, where: Path) -> str:
+    return f"`dagentd new {worktree}{there(where, '-C ')}` makes one in the worktree {worktree}."
 
 
 def how_to_begin(where: Path, asked: Callable[..., Any]) -> str:
     """Where there is no session yet: the command that makes one, for a worktree that is there if there is one."""
     if worktrees := worktrees_of(where, asked):
-        return begun_in(worktrees[0])
-    return "`dagentd new FEATURE` makes one, with a worktree for it."
+        return begun_in(worktrees[0], where)
+    return f"`dagentd new FEATURE{there(where, '-C ')}` makes one, with a worktree for it."
 
 
 @contextmanager

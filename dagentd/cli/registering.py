@@ -19,7 +19,7 @@ from dagentd.agents import connecting, removing
 from dagentd.cli import hooks, output
 from dagentd.cli.life import ensure_running, stop_daemon
 from dagentd.cli.output import Column
-from dagentd.cli.project import how_to_begin, json_option, kept_conversations, reading, settings_of
+from dagentd.cli.project import how_to_begin, json_option, kept_conversations, reading, settings_of, there
 from dagentd.cli.service import tell as tell_service
 from dagentd.cli.sessions import print_gone
 from dagentd.cli.verbs import asking, have_daemon_look
@@ -50,7 +50,7 @@ def init(where: Path) -> int:
     if str(project.root) not in follow(lambda known: str(project.root) in known):
         output.line("- It does not serve it yet: it was started for other projects. `dagentd restart` changes that.")
     agents = _tell_conversations(project)
-    output.line("`dagentd remove` undoes all of this; session files stay where they are.")
+    output.line(f"`dagentd remove{there(project.root)}` undoes all of this; session files stay where they are.")
     output.line(f"Next: {_next(project, agents)}")
     return 0
 
@@ -60,12 +60,13 @@ def _next(project: Project, agents: list[str]) -> str:
     with asking(project.root) as verbs:
         if not agents and not verbs.call("session.list")["sessions"]:
             return f"there is no session here yet. {how_to_begin(project.root, verbs.call)}"
+    listed = f"`dagentd sessions{there(project.root)}` lists the sessions"
     with contextlib.suppress(DagentdError):  # which are connected cannot be read: `dagentd agents` says why
         connected = {each.agent for each in connecting.connections()}
         if asked := ", ".join(f"`dagentd connect {each}`" for each in agents if each not in connected):
             told = "what matters in them is told to the next ones"
-            return f"`dagentd sessions` lists the sessions here; {asked}: {told}."
-    return "`dagentd sessions` lists the sessions here, `dagentd status` says how dagentd is."
+            return f"{listed}; {asked}: {told}."
+    return f"{listed}, `dagentd status` says how dagentd is."
 
 
 def _tell_conversations(project: Project) -> list[str]:
@@ -187,7 +188,7 @@ def remove(where: Path, purge: bool, yes: bool) -> int:
     if last and purge and done:  # what could not be undone is undone by running it again
         _leave()
     if done:
-        output.line("`dagentd init` takes it up again.")
+        output.line(f"`dagentd init{there(project.root)}` takes it up again.")
     else:
         output.line("Something of dagentd is left there, as said above: `dagentd remove` can be run again.")
     return 0 if done else 1

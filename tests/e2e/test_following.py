@@ -35,7 +35,7 @@ def test_a_day_with_it(daemon: Daemon, repo: Path, transcript: Path, home: Path)
     elsewhere.write_bytes(user("A secret walrus of another folder.", home))
 
     told = daemon.dagentd("init", str(repo))
-    assert "Claude Code: 1 conversation since" in told and "`dagentd sessions` lists" in told
+    assert "Claude Code: 1 conversation since" in told and f"`dagentd sessions {repo}` lists" in told
     assert "`dagentd connect claude-code`: what matters in them" in told and "connect codex" not in told
     found = until(lambda: json.loads(daemon.dagentd("search", "zebra", "--json", "-C", str(repo)))["hits"])
     assert [hit["sessionId"] for hit in found] == [CLAUDE]

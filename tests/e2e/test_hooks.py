@@ -29,6 +29,8 @@ def write(repo: Path, event: str, text: str) -> None:
 def test_install_status_uninstall(project: SampleProject) -> None:
     folder = project.root / HOOKS
     assert "missing" in dagentd("hooks", "status", cwd=project.root)
+    said = dagentd("hooks", "status", str(project.root), cwd=Path("/"))
+    assert said.endswith(f"Install them with: dagentd hooks install {project.root}\n")
     rows = dagentd("hooks", "install", cwd=project.worktree).splitlines()[1:]
     assert [row.split() for row in rows] == [
         [project.root.name, "all", "installed", str(folder)],

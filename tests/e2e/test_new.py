@@ -25,6 +25,15 @@ def test_the_words_for_git_are_right_from_any_folder(repo: Path) -> None:
     assert "run `git worktree add -b pay .dagent-worktrees/pay`" in dagentd("new", "pay", cwd=repo, status=1)
 
 
+def test_how_one_begins_can_be_typed_where_one_is(daemon: Daemon, repo: Path, tmp_path: Path) -> None:
+    assert f"`dagentd new FEATURE -C {repo}` makes one" in dagentd("sessions", str(repo), cwd=tmp_path)
+    assert "`dagentd new FEATURE` makes one" in dagentd("sessions", "..", cwd=repo / ".git")
+    assert f"`dagentd remove {repo}` undoes" in (said := daemon.dagentd("init", str(repo), cwd=tmp_path))
+    assert f"`dagentd hooks uninstall {repo}` takes" in said and f"`dagentd new FEATURE -C {repo}` makes" in said
+    git(repo, "worktree", "add", "-q", "-b", "pay", ".dagent-worktrees/pay")
+    assert "`dagentd new pay -C repo` makes one" in dagentd("show", "x", "-C", repo.name, cwd=tmp_path, status=1)
+
+
 def test_without_a_commit_it_says_how_there_is_one(repo: Path) -> None:
     git(repo, "symbolic-ref", "HEAD", "refs/heads/unborn")  # where there is no branch at all, a newer git helps itself
     assert "`git commit --allow-empty -m Begin` makes one." in dagentd("new", "pay", "--yes", cwd=repo, status=1)

@@ -84,7 +84,7 @@ def test_who_wants_none_is_not_told_how_to_make_one(repo: Path, command: str) ->
 
 def test_outside_of_a_repository(tmp_path: Path) -> None:
     told = dagentd("sessions", cwd=tmp_path, status=1)
-    assert told == "dagentd: .: is not in a git repository\nRun `git init` there, or give another path.\n"
+    assert told == f"dagentd: {tmp_path}: is not in a git repository\nRun `git init` there, or give another path.\n"
 
 
 def test_show(here: Path) -> None:

@@ -26,7 +26,7 @@ def project_at(path: Path) -> Project:
         if (own := git_dir(folder)) is not None:
             common = common_dir(own)
             return Project(_root(folder, common), common)
-    raise NotFound("is not in a git repository", path=path, hint="Run `git init` there, or give another path.")
+    raise NotFound("is not in a git repository", path=start, hint="Run `git init` there, or give another path.")
 
 
 def checkout_at(path: Path) -> Path:
@@ -35,7 +35,7 @@ def checkout_at(path: Path) -> Path:
     for folder in (start, *start.parents):
         if git_dir(folder) is not None:
             return folder
-    raise NotFound("is not in a git repository", path=path, hint="Run `git init` there, or give another path.")
+    raise NotFound("is not in a git repository", path=start, hint="Run `git init` there, or give another path.")
 
 
 def check_there(project: Project) -> None:
