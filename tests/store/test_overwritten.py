@@ -168,6 +168,29 @@ def test_a_newer_backup_over_it_brings_the_rest(served: Served, backup: Path, tm
     assert served.all() == ["a", "b", "c", "d"] and "journal-lost" not in served.problems()
 
 
+def test_a_newer_backup_over_it_lost_its_name_to_one_with_a_line_less(
+    served: Served, backup: Path, tmp_path: Path
+) -> None:
+    """`cp` of a backup, and `sed -i` of a line, before anybody looked: the file that was kept has it."""
+    served.add("a")
+    _back_up(served, backup)
+    served.add("b", "c")
+    _back_up(served, tmp_path / "newer")
+    served.session.clear()
+    served.add("d")
+    _unseal(served)
+    _meanwhile(served, True, _journal, backup)
+    assert served.all() == ["a", "d"]
+    _journal(served, tmp_path / "newer")
+    lines = served.journal.read_bytes().splitlines(keepends=True)
+    (tmp_path / "sed").write_bytes(b"".join(line for line in lines if b"text of b" not in line))
+    os.replace(tmp_path / "sed", served.journal)
+    served.flush()
+    for _ in range(2):
+        assert sorted(served.all()) == ["a", "b", "c", "d"] and "journal-lost" not in served.problems()
+        served.again()
+
+
 def test_cut_while_stopped_and_the_chat_with_it(served: Served) -> None:
     """A disk check that shortened files: no document says that there was more, but the index does."""
     served.add("a")

@@ -207,17 +207,18 @@ class SessionJournal(AppendableJournal):
         if mended is None:
             self.gone = journal_problems.gone(self.folder)
             raise self.gone
-        before, self.file = self.file, mended.journal
+        before, self.file, along = self.file, mended.journal, 0
         if before is not self.file:
             before.close()
         if mended.anew:
             self._list_lost(mended.lack)
+            along = self._bring_along()  # the file that had its name may have got more before it lost that
             self._adopt(mended.journal, anew=True)
             opening.fill_lines(self.state, mended.journal, None)
         elif before is not self.file:
             self._take_over(mended.journal)
         self._apply(mended.lines)
-        self._note_altered(mended.lack)
+        self._note_altered(replace(mended.lack, put_back=mended.lack.put_back + along))
         if mended.anew:
             self.secure()  # what damaged it may do so again, and we may die before the next save
         return mended.again
