@@ -323,6 +323,40 @@ def test_one_line_that_is_made_of_two(served: Served, in_chat: bool, running: bo
         served.again()
 
 
+@pytest.mark.parametrize("running", [True, False], ids=["running", "stopped"])
+def test_what_a_line_that_is_made_of_two_said_is_nowhere(served: Served, backup: Path, running: bool) -> None:
+    """Only the message whose end it has was listed as lost; the other one is there, with words that nobody said."""
+    served.add("a", "b", "c")
+    shutil.copy2(served.journal, backup)
+    served.session.clear()
+    served.flush()
+    if not running:
+        served.close()
+    _unsealed(served)
+    data = served.journal.read_bytes()
+    served.journal.write_bytes(data[: data.index(b" of a")] + data[data.index(b" of b") :])
+    served.flush() if running else served.open()
+    for _ in range(3):
+        assert _listed(served) == ["a", "b"] and "journal-lost" in served.problems()
+        served.again()
+    served.journal.write_bytes(backup.read_bytes() + data[backup.stat().st_size :])
+    for _ in range(2):
+        served.flush()
+        said = [(each["id"], each["content"]) for each in served.session.history()[0]]
+        assert said == [(one, f"text of {one}") for one in "abc"] and served.known() == []
+        assert "journal-lost" not in served.problems()
+        served.again()
+
+
+def _unsealed(served: Served) -> None:
+    for path in served.project.kept_dir.glob("*.z"):
+        path.unlink()
+
+
+def _listed(served: Served) -> list[str]:
+    return [json.loads(line)["id"] for line in recovery.list_of(served.journal).read_bytes().splitlines()]
+
+
 def test_an_empty_journal_is_opened_again(served: Served) -> None:
     """As a worktree has one that was copied to a full disk: the index knew of nothing in it, and asked for the byte
     before."""

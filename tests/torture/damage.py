@@ -197,6 +197,7 @@ class Damage:
         assert not held, f"lost, though something had them: {held}"
         listed = _listed(self.journal)
         assert gone <= listed | self.unlisted, f"lost and not listed: {gone - listed - self.unlisted}"
+        assert other <= listed, f"others' words and not listed: {other - listed}"
         self.strayed |= gone | (self.absent - (memory or set()))
         known = [one for one in self.said if one in history and one not in self.strayed]
         assert [one for one in history if one not in self.strayed] == known, f"order: {history}"

@@ -98,11 +98,16 @@ class Remains:
         self._copies = [
             read for entry in entries for read in (partial(_in_file, entry), kept_journals.SealedCopy(entry).read)
         ]
-        self._copies += [partial(_in_file, torn) for torn in backups.numbered(old.path, "torn")]
+        self._copies += [partial(_in_file, path) for path in (old.path, *backups.numbered(old.path, "torn"))]
+        self._said: dict[tuple[str, str], str] = {}  # what was listed as lost, and may be back
+        with contextlib.suppress(OSError, DagentdError):
+            self._said = _said(_read(list_of(old.path)))
         self._lines = {str(raw.get("id")): jsontext.encode(raw) for raw in shown if isinstance(raw, dict)}
         self._elsewhere: dict[bytes, Record] | None = None
 
     def message(self, entry: Entry) -> Record | None:
+        if (said := self._said.get((entry.id, entry.whole.hex()))) and (came := self._by_hash(said)):
+            return came
         line = entry.line or self._lines.get(entry.id)
         if line is not None and records.fingerprint(line) == entry.whole:
             return records.message(jsontext.decode_own(line), line, "")
@@ -116,6 +121,9 @@ class Remains:
             held = [record for read in self._copies for record in _records(read)]
             self._elsewhere = {records.fingerprint(record.message): record for record in held if record.message}
         return self._elsewhere
+
+    def _by_hash(self, said: str) -> Record | None:
+        return next((record for whole, record in self._anywhere().items() if whole.hex() == said), None)
 
     def checkpoint(self, start: int, end: int) -> Record:
         found = self._find(start, end, lambda found: isinstance(found.body.get("checkpoint"), dict))
@@ -220,11 +228,11 @@ def _holds(line: bytes, whole: bytes) -> bool:
 @dataclass(frozen=True)
 class Lack:
     """The records that put back what a journal lacks, of how many messages these are, and which messages are nowhere
-    any more, each with its time."""
+    any more, or not as they were: of each its line in the list of these."""
 
     records: list[Record]
     put_back: int = 0
-    lost: Mapping[str, str] = field(default_factory=dict)
+    lost: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def lacking(
@@ -239,16 +247,21 @@ def lacking(
     need not be the later of the two, all that the journal says stands, also of whom it says they `left`."""
     everything = known.entries.everything()
     messages = _messages(everything, found, read, at, at_end=left is None)
-    brought = {record.body["message"]["id"] for record in messages if record.t == "message"}
-    gone = [entry for entry in everything if entry.id not in brought and found.find(entry.id) is None]
-    lost = {entry.id: entry.stamp for entry in gone}
+    said = {record.body["message"]["id"]: record.t for record in messages}
+    brought = {one for one, t in said.items() if t == "message"}
+    held = {entry.id: found.find(entry.id) for entry in everything}
+    lost = {
+        entry.id: _line(entry, one)
+        for entry in everything
+        if entry.id not in said and ((one := held[entry.id]) is None or _is_outdated(one, entry, left is None))
+    }
     away = [entry.id for entry in everything if not entry.here and _is_here(found, entry.id, brought)]
-    back = [entry.id for entry in everything if entry.here and (held := found.find(entry.id)) and not held.here]
+    back = [entry.id for entry in everything if entry.here and (one := held[entry.id]) and not one.here]
     if left is not None:
         away, back = [one for one in brought if one in away or one in left], []
     moves = [records.left(away, "external", at)] if away else []
     moves += [records.back(back, at)] if back else []
-    present = [entry.id for entry in everything if entry.id not in lost]
+    present = [entry.id for entry in everything if entry.id in brought or held[entry.id]]
     moved = _misplaced(present, [entry.id for entry in found.entries.everything()]) if left is None else []
     moves += [records.order(moved, at)] if moved else []
     documents = _documents(known, found, at) if left is None else []
@@ -318,27 +331,35 @@ def _documents(known: State, found: State, at: str) -> list[Record]:
     return result
 
 
-# Messages that were in a journal and are in no file any more: listed beside it, until they come back or whoever has
-# read the list deletes it.
+# Messages that were in a journal and are in no file any more, or only with other words: listed beside it, until they
+# come back or whoever has read the list deletes it.
 
 
 def list_of(journal: Path) -> Path:
     return journal.with_name(f"{journal.name}.lost.1")
 
 
-def add(journal: Path, lost: Mapping[str, str]) -> None:
-    """List these too, by id and time as JSON text. A list that was deleted begins anew."""
+def add(journal: Path, lost: Mapping[str, bytes]) -> None:
+    """List these too; of other words in the place of other words, the first are what was said. A list that was
+    deleted begins anew."""
     if lost:
-        _write(list_of(journal), _read(list_of(journal)) | _lines(lost))
+        held = _read(list_of(journal))
+        first = {one for one, _ in _said(held)}
+        _write(list_of(journal), held | {one: line for one, line in lost.items() if one not in first})
 
 
-def count(journal: Path, has: Callable[[str], bool]) -> int:
+def count(journal: Path, find: Callable[[str], Entry | None]) -> int:
     """How many are listed, and no longer those that came back."""
     path = list_of(journal)
     if not os.path.lexists(path):
         return 0
     held = _read(path)
-    listed = {one: line for one, line in held.items() if not has(one)}
+    said = {one: whole for (one, _), whole in _said(held).items()}
+    listed = {
+        one: line
+        for one, line in held.items()
+        if (entry := find(one)) is None or entry.whole.hex() != said.get(one, entry.whole.hex())
+    }
     if not listed:
         disk.discard(path)
     elif listed != held:
@@ -351,9 +372,17 @@ def _write(path: Path, listed: Mapping[str, bytes]) -> None:
         atomic.put(path, b"".join(listed.values()), sync=True)
 
 
-def _lines(lost: Mapping[str, str]) -> dict[str, bytes]:
-    told = {one: {"id": one, "timestamp": jsontext.decode_own(stamp.encode())} for one, stamp in lost.items()}
-    return {one: jsontext.encode(each) + b"\n" for one, each in told.items()}
+def _line(entry: Entry, held: Entry | None) -> bytes:
+    """Of one that is there with other words, the hashes of what it said and of what it says."""
+    told = {"id": entry.id, "timestamp": jsontext.decode_own(entry.stamp.encode())}
+    words = {"said": entry.whole.hex(), "says": held.whole.hex()} if held else {}
+    return jsontext.encode(told | words) + b"\n"
+
+
+def _said(listed: Mapping[str, bytes]) -> dict[tuple[str, str], str]:
+    """The hashes of the words of messages that are there with others, by id and the hash of these."""
+    each = [jsontext.decode_object(line) for line in listed.values()]
+    return {(raw["id"], str(raw.get("says"))): said for raw in each if isinstance(said := raw.get("said"), str)}
 
 
 def _read(path: Path) -> dict[str, bytes]:

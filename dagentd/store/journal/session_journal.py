@@ -238,7 +238,7 @@ class SessionJournal(AppendableJournal):
         """Tell of messages that are listed as lost, also by a process before this one, and did not come back."""
         journal = self.folder.journal
         try:
-            count = recovery.count(journal, lambda one: self.state.find(one) is not None)
+            count = recovery.count(journal, self.state.find)
         except (DagentdError, atomic.Changed):  # the list is not to be used just now; what was told stands
             return
         self._tell_anew(
