@@ -8,10 +8,12 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dagentd.adapters.files import disk, marks
+from dagentd.model import jsontext, records
 from dagentd.store.journal import recovery
 from dagentd.store.journal.index import Index
 from dagentd.store.journal.journal import Journal
@@ -355,6 +357,52 @@ def _unsealed(served: Served) -> None:
 
 def _listed(served: Served) -> list[str]:
     return [json.loads(line)["id"] for line in recovery.list_of(served.journal).read_bytes().splitlines()]
+
+
+def _behind_damage(served: Served, monkeypatch: pytest.MonkeyPatch, last: records.Record) -> None:
+    """In the append of a message of which part is taken out meanwhile."""
+
+    def damage() -> None:
+        data = served.journal.read_bytes()
+        place = data.index(b"of c")
+        served.journal.write_bytes(data[:place] + data[place + 3 :])
+
+    raw = {"id": "c", "role": "user", "content": "text of c", "timestamp": "2026-01-01"}
+    both = [records.message(raw, jsontext.encode(raw), "now"), last]
+    _at_sync(served, monkeypatch, damage)
+    served.session._journal.submit(lambda _: (both, None))
+
+
+def _compactions(served: Served) -> object:
+    return served.app.read("session")["stats"]["totalCompactions"]
+
+
+def test_an_undo_that_is_said_again_counts_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more compaction counted as undone."""
+
+    def doc(version: int) -> dict[str, Any]:
+        return {**(served.session.checkpoint() or {}), "version": version}
+
+    served.add("a", "b")
+    twice = [records.left([one], "compacted", "now", doc(version)) for one, version in (("a", 2), ("b", 3))]
+    served.session._journal.submit(lambda _: (twice, None))
+    _behind_damage(served, monkeypatch, records.back(["b"], "now", doc(4)))
+    for _ in range(2):
+        served.flush()
+        assert served.all() == ["a", "b", "c"] and served.known() == ["b", "c"]
+        assert len(served.records("back")) == 2 and _compactions(served) == 1
+        served.again()
+
+
+def test_a_compaction_that_is_said_again_counts_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with a checkpoint that lacks a list that every program knows."""
+    served.add("a")
+    _behind_damage(served, monkeypatch, records.left(["a"], "compacted", "now", {"version": 2, "summary": {}}))
+    for _ in range(2):
+        served.flush()
+        assert served.all() == ["a", "c"] and served.known() == ["c"]
+        assert len(served.records("left")) == 2 and _compactions(served) == 1
+        served.again()
 
 
 def test_an_empty_journal_is_opened_again(served: Served) -> None:

@@ -171,7 +171,7 @@ class State:
                 entry.moves.append((end, False))
                 entry.line = None
         if "checkpoint" in record.body:
-            if record.body["checkpoint"] == self.checkpoint:
+            if self._stands(record):
                 return  # said once more, after half a line of another program had swallowed what it is about
             before = self.checkpoints[-1] if self.checkpoints else None
             self.compactions.done(start, end, before, self.totals.compacted_at)
@@ -183,6 +183,10 @@ class State:
             self.totals.messages, self.totals.tokens = len(self.entries.chat), 0
             self.compactions.cleared()
 
+    def _stands(self, record: Record) -> bool:
+        doc = record.body["checkpoint"]
+        return (with_lists(doc) if isinstance(doc, dict) else doc) == self.checkpoint
+
     def _return(self, record: Record, start: int, end: int) -> None:
         for message_id in message_ids(record):
             entry = self.find(message_id)
@@ -191,7 +195,7 @@ class State:
             entry.moves.append((end, True))
             entry.line = self.read_record(entry.start, entry.end).message
             self.entries.enter_chat(entry, last=False)
-        if "checkpoint" in record.body:
+        if "checkpoint" in record.body and not self._stands(record):  # else said once more, too
             self._check(record, start, end)
             if (undone := self.compactions.taken_back(end)) is not None:
                 self.totals.compactions -= 1
