@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
+import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -371,6 +373,23 @@ def test_a_part_that_makes_no_sense_is_made_again(served: Served) -> None:
     served.add("b")
     served.close()
     assert kept_journals.SealedCopy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes()
+
+
+def test_a_part_in_the_middle_makes_no_sense(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What followed it could not be had from the copies either, and nobody noticed while the journal had it all."""
+    monkeypatch.setattr(kept_journals, "_PART", 1000)
+    monkeypatch.setattr(random, "sample", lambda parts, count: parts[1 : 1 + count])
+    served.add(*(f"m{count}" for count in range(40)))
+    served.close()
+    parts = kept_journals.sealed_parts(served.kept[0])
+    for damaged in (b"", b"\xff" * 300, zlib.compress(b"short")):
+        parts[1].path.write_bytes(damaged)
+        before = [part.path.stat().st_mtime_ns for part in parts[2:]]
+        served.open()
+        served.close()
+        assert kept_journals.SealedCopy(served.kept[0]).read(0, 1 << 30) == served.journal.read_bytes()
+        assert kept_journals.sealed_parts(served.kept[0]) == parts and len(parts) > 3
+        assert [part.path.stat().st_mtime_ns for part in parts[2:]] == before
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["", "asked for"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import re
 import zlib
 from collections.abc import Iterator
@@ -122,9 +123,9 @@ def _all(folder: Path) -> Iterator[tuple[str, SealedPart]]:
 
 
 def seal(entry: Path, fd: int, size: int, *, everything: bool) -> None:
-    """Copy what the journal has gained, or a part that somebody removed; a last part that is short is made again with
-    it. Where the last is not what the journal holds there, that was altered and mended, and all is copied anew. Nothing
-    is synced: whoever loses a part to a power failure has the journal."""
+    """Copy what the journal has gained, or a part that somebody removed or damaged; a last part that is short is made
+    again with it. Where the last is not what the journal holds there, that was altered and mended, and all is copied
+    anew. Nothing is synced: whoever loses a part to a power failure has the journal."""
     found, held = sealed_parts(entry), list[SealedPart]()
     for part in found:
         held += [part] if part.start == (held[-1].end if held else 0) else []
@@ -133,9 +134,10 @@ def seal(entry: Path, fd: int, size: int, *, everything: bool) -> None:
         return
     if found and _content(found[-1].path) != os.pread(fd, found[-1].end - found[-1].start, found[-1].start):
         stale, held = found, []
-    elif end == size:
-        return
     else:
+        _renew_one(entry, fd, held[:-1])
+        if end == size:
+            return
         stale = [part for part in held[-1:] if part.end - part.start < _PART]
         held = held[: len(held) - len(stale)]
     start = held[-1].end if held else 0
@@ -144,6 +146,13 @@ def seal(entry: Path, fd: int, size: int, *, everything: bool) -> None:
     for part in stale:
         if part.path not in made:
             disk.discard(part.path)
+
+
+def _renew_one(entry: Path, fd: int, parts: list[SealedPart]) -> None:
+    """If it cannot be read; another one each time, as to read all of them would take long."""
+    for part in random.sample(parts, min(1, len(parts))):
+        if len(_content(part.path)) != part.end - part.start:
+            _make(entry, part.start, os.pread(fd, part.end - part.start, part.start))
 
 
 def _make(entry: Path, start: int, data: bytes) -> Path:
