@@ -405,6 +405,29 @@ def test_a_compaction_that_is_said_again_counts_once(served: Served, monkeypatch
         served.again()
 
 
+@pytest.mark.parametrize("glued", [b"no record\n", b"no rec"])
+def test_what_leaves_while_the_journal_is_damaged(
+    served: Served, monkeypatch: pytest.MonkeyPatch, glued: bytes
+) -> None:
+    """Its record was whole, with something behind it, and what was put back was in chat as before."""
+
+    def damage() -> None:
+        with served.journal.open("ab") as file:
+            file.write(glued)
+        place = served.journal.read_bytes().index(b'"text of b"')
+        with served.journal.open("r+b") as file:
+            file.seek(place - 40)
+            file.write(bytes(60))
+
+    served.add("a", "b")
+    _at_sync(served, monkeypatch, damage)
+    served.session.clear()
+    for _ in range(2):
+        served.flush()
+        assert served.all() == ["a", "b"] and served.known() == served.shown() == []
+        served.again()
+
+
 def test_an_empty_journal_is_opened_again(served: Served) -> None:
     """As a worktree has one that was copied to a full disk: the index knew of nothing in it, and asked for the byte
     before."""

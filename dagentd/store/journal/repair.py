@@ -139,9 +139,10 @@ def _read_on(journal: Journal, state: State) -> list[Line]:
     return held
 
 
-def _lacking(lines: list[Lined], present: list[Record], state: State) -> list[Record]:
+def _lacking(lines: list[Lined], present: list[Record], state: State, *, mended: bool = False) -> list[Record]:
     """Of our append, what is not there; each message says where it stands, as those behind it may be there. What is
-    no message means something only behind those it is about, and is said again."""
+    no message means something only behind those it is about, and is said again; also where the journal was `mended` to
+    what was known before."""
     last = state.entries.before(None, 1)
     before = last[0].id if last else None
     meanings, words = [_meaning(each) for each in present], [each.message for each in present]
@@ -150,7 +151,7 @@ def _lacking(lines: list[Lined], present: list[Record], state: State) -> list[Re
         raw = record.body["message"] if record.t == "message" else None
         if raw and _meaning(record) in meanings and record.message not in words:
             result.append(records.edit(raw, record.message, record.at))  # part of its line was taken out
-        elif _meaning(record) not in meanings or (result and raw is None):
+        elif _meaning(record) not in meanings or ((result or mended) and raw is None):
             placed = raw is not None and "after" not in record.body
             result.append(records.message(raw, record.message, record.at, before) if raw and placed else record)
         before = raw["id"] if raw else before
@@ -179,4 +180,4 @@ def _bring_up(found: Journal, known: State, lines: list[Lined], remains: Remains
     found.cut_tail()
     found.append(journals.joined(lack.records))
     present = [line.record for group in found.groups() for line in group] if lines else []
-    return journals.lines(_lacking(lines, present, known)), lack
+    return journals.lines(_lacking(lines, present, known, mended=bool(lack.records))), lack
