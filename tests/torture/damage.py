@@ -306,11 +306,15 @@ def _filled(fill: bytes) -> Callable[[Damage], None]:
 
 
 def _spliced(life: Damage) -> None:
-    """Where a copy was written over it piece by piece: some line begins as one and goes on as another."""
+    """Where a copy was written over it piece by piece: some line begins as one and goes on as another. Not with a kind
+    of record that nobody knows: a newer version may have written that, and nothing is added behind it."""
     if life.journal.exists():
         start, size = life.part()
         data = life.journal.read_bytes()
-        life.journal.write_bytes(data[:start] + data[start + size :])
+        left = data[:start] + data[start + size :]
+        before, after = ({record.get("t") for record, _, _ in reader.records(each)[0]} for each in (data, left))
+        if after <= before | {None}:
+            life.journal.write_bytes(left)
 
 
 def _edited(life: Damage) -> None:
