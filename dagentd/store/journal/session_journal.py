@@ -208,11 +208,12 @@ class SessionJournal(AppendableJournal):
             self.gone = journal_problems.gone(self.folder)
             raise self.gone
         before, self.file, along = self.file, mended.journal, 0
+        has_more = mended.anew and self._has_others(before)
         if before is not self.file:
             before.close()
         if mended.anew:
             self._list_lost(mended.lack)
-            along = self._bring_along()  # the file that had its name may have got more before it lost that
+            along = self._bring_along() if has_more else 0
             self._adopt(mended.journal, anew=True)
             opening.fill_lines(self.state, mended.journal, None)
         elif before is not self.file:
@@ -222,6 +223,12 @@ class SessionJournal(AppendableJournal):
         if mended.anew:
             self.secure()  # what damaged it may do so again, and we may die before the next save
         return mended.again
+
+    def _has_others(self, before: Journal) -> bool:
+        """Whether the file that had the journal's name was overwritten before it lost that, and so has what we never
+        knew. Else it has what we appended a moment ago, which is said again."""
+        is_another = not os.path.samestat(os.fstat(before.fd), os.fstat(self.file.fd))
+        return is_another and before.checksum_at(self.state.pos) != self.state.sum
 
     def _take_over(self, journal: Journal) -> None:
         """Go on with another file that holds the same."""
