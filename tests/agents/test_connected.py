@@ -125,7 +125,7 @@ def test_claude_is_told_what_its_summary_dropped_and_who_is_beside_it(
     named = claude.say("Never touch the folder legacy/. Begin with the tests.", project.worktree)
     session = f"claude-{named}"
     until(lambda: session in json.dumps(daemon.call("session.list", agent="claude-code")), "the conversation")
-    said = daemon.call("session.getMessages", sessionId=session)["messages"]
+    said = until(lambda: daemon.call("session.getMessages", sessionId=session)["messages"], "the first message")
     daemon.call("session.pin", sessionId=session, messageId=said[0]["id"], pinned=True)
 
     def compacted() -> str:
