@@ -158,6 +158,25 @@ def test_in_the_middle_of_an_append(served: Served, harm: Harm, moment: str, mon
     _sound(served, ["a", "b", "c", "d"])
 
 
+def test_the_last_message_is_damaged_while_more_is_appended(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands before what was appended then, which somebody's half a line follows."""
+    served.add("a", "b")
+    once = [True]
+
+    def step(what: str, path: Path | str) -> None:
+        if what == "fdatasync" and Path(path) == served.journal and once:
+            once.clear()
+            data = served.journal.read_bytes()
+            start = data.index(b'"text of b"')
+            served.journal.write_bytes(data[:start] + b"\n" * 11 + data[start + 11 :] + b'{"t": "message", ')
+
+    monkeypatch.setattr(disk, "step", step)
+    served.add("c")
+    for _ in range(2):
+        assert not once and served.all() == served.known() == ["a", "b", "c"]
+        served.again()
+
+
 def test_a_copy_under_the_journals_name_is_another_file(served: Served) -> None:
     served.add("a")
     journal = Journal.open(served.journal)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from dagentd.adapters.files import disk
 from dagentd.doctor.kinds import is_grave, is_over
 from dagentd.model.problem import Problem
 from dagentd.store.journal import kept_journals
@@ -644,6 +645,47 @@ def test_one_that_took_the_name_was_cut_before_anybody_looked(served: Served, ba
     served.open()
     for _ in range(2):
         assert served.all() == served.known() == ["a", "b", "c"]
+        served.again()
+
+
+def test_a_file_without_a_beginning_took_the_name_after_we_were_killed(
+    served: Served, backup: Path, tmp_path: Path
+) -> None:
+    """It does not say whose it is; the session's document does."""
+    _back_up(served, backup)
+    served.add("a", "b")
+    _killed_early(served, tmp_path)
+    lines = served.journal.read_bytes().replace(b'"status"', b'"\xfftatus"', 1).splitlines(keepends=True)
+    for path in backup.glob("*.json"):
+        _over(path, served.folder.path / path.name)
+    (tmp_path / "sed").write_bytes(b"".join(line for line in lines if b"text of b" not in line))
+    os.replace(tmp_path / "sed", served.journal)
+    served.open()
+    for _ in range(2):
+        assert served.all() == ["a", "b"]
+        served.again()
+
+
+def test_overwritten_while_it_is_opened(served: Served, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its torn end is saved then; cut to where that began, the shorter file would have zeros there."""
+    _back_up(served, backup)
+    served.add("a", "b")
+    served.session.clear()
+    served.close()
+    with served.journal.open("ab") as file:
+        file.write(b'{"t": "message", ')
+    once = [True]
+
+    def step(what: str, path: Path | str) -> None:
+        if ".torn." in str(path) and once:
+            once.clear()
+            _journal(served, backup)
+
+    monkeypatch.setattr(disk, "step", step)
+    served.open()
+    served.add("c")
+    for _ in range(2):
+        assert not once and served.all() == ["a", "b", "c"] and b"\0" not in served.journal.read_bytes()
         served.again()
 
 

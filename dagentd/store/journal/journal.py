@@ -189,6 +189,8 @@ class Journal:
             return None
         tail = os.pread(self.fd, os.fstat(self.fd).st_size - self.whole, self.whole)
         saved = backups.save_beside(self.path, "torn", tail)
+        if os.pread(self.fd, len(tail) + 1, self.whole) != tail:  # cut, one that is shorter would get zeros at its end
+            raise Altered("changed")
         for fd in (self.fd, self.twin):
             if fd is not None:
                 disk.cut(fd, self.whole, self.path)

@@ -202,16 +202,17 @@ def unsealed(journal: Journal, state: State) -> Lack:
     return lack if lack.put_back else Lack([])  # it was mended since, and goes on
 
 
-def bring_along(journal: Journal, index: JournalIndex, entries: list[Path]) -> int:
+def bring_along(journal: Journal, index: JournalIndex, entries: list[Path], made: Callable[[], object]) -> int:
     """Put in what other kept files of the same session have and this one lacks: a backup took the journal's name, or
-    cut it, while we were away, and who was killed had not told any document what came last. How many messages."""
+    cut it, while we were away, and who was killed had not told any document what came last. `made` says when the
+    session was, if the journal does not any more. How many messages."""
     if _is_as_left(journal, index):
         return 0
     count = 0
     own = os.fstat(journal.fd)
     for path in (path for path in reversed(entries) if not os.path.samestat(beneath.status(path), own)):
         state = read_state(journal, Index(None).journal(journal.path))
-        if (lack := _beyond(path, journal, state)).records:
+        if (lack := _beyond(path, journal, state, str(state.session.get("createdAt") or made()))).records:
             journal.cut_tail()
             journal.append(journals.joined(lack.records))
             count += lack.put_back
@@ -227,10 +228,9 @@ def _is_as_left(journal: Journal, index: JournalIndex) -> bool:
     return bool(header and mark is not None and header.get("mark") == list(mark))
 
 
-def _beyond(path: Path, journal: Journal, state: State) -> Lack:
+def _beyond(path: Path, journal: Journal, state: State, made: str) -> Lack:
     """A file that goes on where the journal ends is the later of the two; of one that differs nobody knows."""
     whole, held = fileio.read(path, fileio.CHAT_LIMIT), fileio.read_fd(journal.fd, journal.size)
-    made = str(state.session.get("createdAt"))
     if held.startswith(whole) or made.encode() not in whole or made not in times_made(path):
         return Lack([])
     other = Journal.open(path)

@@ -241,12 +241,14 @@ def lacking(
     read: Callable[[Entry], Record | None],
     at: str,
     left: Collection[str] | None = None,
+    later: Collection[str] = (),
 ) -> Lack:
     """Records that bring `found`, the state of the journal as it is, to what was `known`. `read` gives a message's
-    record from where it still is. A content that the journal gave a message since then stands. Where what was known
-    need not be the later of the two, all that the journal says stands, also of whom it says they `left`."""
+    record from where it still is. What came `later` than all that is known stays behind it. A content that the journal
+    gave a message since then stands. Where what was known need not be the later of the two, all that the journal says
+    stands, also of whom it says they `left`."""
     everything = known.entries.everything()
-    messages = _messages(everything, found, read, at, at_end=left is None)
+    messages = _messages(everything, found, read, at, later, at_end=left is None)
     said = {record.body["message"]["id"]: record.t for record in messages}
     brought = {one for one, t in said.items() if t == "message"}
     held = {entry.id: found.find(entry.id) for entry in everything}
@@ -283,12 +285,14 @@ def _misplaced(wanted: list[str], found: list[str]) -> list[str]:
 
 
 def _messages(
-    order: list[Entry], found: State, read: Callable[[Entry], Record | None], at: str, *, at_end: bool
-) -> list[Record]:
+    order: list[Entry], found: State, read: Callable[[Entry], Record | None], at: str, later: Collection[str], *,
+    at_end: bool,
+) -> list[Record]:  # fmt: skip
     """Those that are lacking, and later contents of those that are there. One that stood before a message that is there
-    says after which; the others go to the end, if they belong there."""
+    says after which; the others go to the end, if they belong there, and nothing is there that came `later`."""
     held = {entry.id: one for entry in order if (one := found.find(entry.id))}
     last_held = max((i for i, entry in enumerate(order) if entry.id in held), default=-1)
+    is_end = at_end and not any(entry.id in later for entry in found.entries.before(None, 1))
     result: list[Record] = []
     before: str | None = None
     for i, entry in enumerate(order):
@@ -298,7 +302,7 @@ def _messages(
             raw, line, placed = (
                 record.body["message"],
                 record.message,
-                {"after": before} if i < last_held or not at_end else {},
+                {"after": before} if i < last_held or not is_end else {},
             )
             result.append(records.edit(raw, line, at) if one else records.message(raw, line, at, **placed))
         if one is not None or record is not None:

@@ -176,7 +176,9 @@ def _bring_up(found: Journal, known: State, lines: list[Lined], remains: Remains
     """Append what is known to a journal that lacks it; what of our append is not there, and what it lacked."""
     found.drop_end(b"".join(data for _, data in lines))
     scratch = recovery.read_state(found, Index(None).journal(found.path))
-    lack = lacking(known, scratch, remains.message, clock.stamp())  # which may be in the end that is cut
+    later = {record.body["message"]["id"] for record, _ in lines if record.t == "message"}
+    # What is lacking may be in the end that is cut.
+    lack = lacking(known, scratch, remains.message, clock.stamp(), later=later)
     found.cut_tail()
     found.append(journals.joined(lack.records))
     present = [line.record for group in found.groups() for line in group] if lines else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,12 +45,15 @@ class SessionJournal(AppendableJournal):
         self._kept, self._index = kept, index
         self._mending = JournalRepair(folder, kept)
         self._put_back = 0  # messages that other programs had taken out of the journal
-        try:
-            with disk.explained(folder.journal):
-                self._open(first, written)
-        except Altered as error:  # or its folder was exchanged meanwhile
-            told = f"was {error} while it was opened"
-            raise Conflict(told, path=folder.journal, hint="Try again.") from error
+        told = ""
+        for _ in range(_LOOKS):
+            try:
+                with disk.explained(folder.journal):
+                    self._open(first, written)
+                return
+            except Altered as error:  # or its folder was exchanged meanwhile
+                told = f"was {error} while it was opened"
+        raise Conflict(told, path=folder.journal, hint="Try again.")
 
     def _open(self, first: Found, written: Sequence[Record]) -> None:
         self.file = opening.open_journal(self.folder, self._kept, first)
@@ -60,7 +63,7 @@ class SessionJournal(AppendableJournal):
             lack = self._bring_back(known) if known is not None else None
             if lack is not None:
                 self._list_lost(lack)
-            along = self._bring_along()
+            along = self._bring_along(lambda: first.documents().get("session", {}))
             self._adopt(self.file, written, anew=known is not None)
             if unknown:
                 self._put_in(opening.unsealed(self.file, self.state))
@@ -171,10 +174,11 @@ class SessionJournal(AppendableJournal):
             raise journal_problems.keeps_altering(self.folder.journal) from None
         return replace(lack, put_back=lack.put_back + known.caught_up)
 
-    def _bring_along(self) -> int:
+    def _bring_along(self, session: Callable[[], Mapping[str, Any]]) -> int:
         """Before this file is kept and known: then nobody asks again."""
+        index, entries = self._index.journal(self.file.path), self._kept.of(self.folder.id)
         try:
-            return opening.bring_along(self.file, self._index.journal(self.file.path), self._kept.of(self.folder.id))
+            return opening.bring_along(self.file, index, entries, lambda: session().get("createdAt"))
         except Altered:
             raise journal_problems.keeps_altering(self.folder.journal) from None
 
@@ -213,7 +217,7 @@ class SessionJournal(AppendableJournal):
             before.close()
         if mended.anew:
             self._list_lost(mended.lack)
-            along = self._bring_along() if has_more else 0
+            along = self._bring_along(lambda: self.state.session) if has_more else 0
             self._adopt(mended.journal, anew=True)
             opening.fill_lines(self.state, mended.journal, None)
         elif before is not self.file:
