@@ -250,7 +250,7 @@ def test_nothing_acknowledged_is_missing_after_a_stop_in_the_middle(daemon: Daem
     writers = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
     for writer in writers:
         writer.start()
-    until(lambda: len(acknowledged) > 50, "some messages")
+    until(lambda: len(acknowledged) > 50 and {text[0] for text in acknowledged} == {*"abcd"}, "messages of each")
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=patience()) == 0
     for writer in writers:
