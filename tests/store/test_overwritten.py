@@ -157,15 +157,20 @@ def test_another_session_in_the_same_place_gets_nothing(served: Served, project:
     assert len(served.store.catalogue.gone()) == 1
 
 
-def test_a_newer_backup_over_it_brings_the_rest(served: Served, backup: Path, tmp_path: Path) -> None:
+def _lose_to_an_older_backup(served: Served, backup: Path, newer: Path) -> None:
+    """Messages `b` and `c`, which are nowhere else than in a newer one."""
     served.add("a")
     _back_up(served, backup)
     served.add("b", "c")
-    _back_up(served, tmp_path / "newer")
+    _back_up(served, newer)
     served.session.clear()
     served.add("d")
     _unseal(served)
     _meanwhile(served, True, _journal, backup)
+
+
+def test_a_newer_backup_over_it_brings_the_rest(served: Served, backup: Path, tmp_path: Path) -> None:
+    _lose_to_an_older_backup(served, backup, tmp_path / "newer")
     assert served.all() == ["a", "d"] and _told(served, "journal-lost").message.endswith("no other file has: 2")
     _meanwhile(served, True, _journal, tmp_path / "newer")
     assert served.all() == ["a", "b", "c", "d"] and "journal-lost" not in served.problems()
@@ -175,14 +180,7 @@ def test_a_newer_backup_over_it_lost_its_name_to_one_with_a_line_less(
     served: Served, backup: Path, tmp_path: Path
 ) -> None:
     """`cp` of a backup, and `sed -i` of a line, before anybody looked: the file that was kept has it."""
-    served.add("a")
-    _back_up(served, backup)
-    served.add("b", "c")
-    _back_up(served, tmp_path / "newer")
-    served.session.clear()
-    served.add("d")
-    _unseal(served)
-    _meanwhile(served, True, _journal, backup)
+    _lose_to_an_older_backup(served, backup, tmp_path / "newer")
     assert served.all() == ["a", "d"]
     _journal(served, tmp_path / "newer")
     lines = served.journal.read_bytes().splitlines(keepends=True)
